@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -195,20 +195,6 @@ class Passages(NamedTuple):
         return self._replace(document=self.document[rows], start=self.start[rows], end=self.end[rows])
 
 
-class Spans(NamedTuple):
-    """Judgments of passages; a document of the `Judgments` that have them is a passage.
-
-    ``passages``: the passage of each row of the judgments. ``relevant``: the relevant passages of all queries, without
-    overlap; those of query q are rows ``begin[q]:begin[q + 1]``. ``cover``: the share of a judged passage that a chunk
-    must have.
-    """
-
-    passages: Passages
-    begin: Integers
-    relevant: Passages
-    cover: float
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Judgments:
     """Relevance judgments: the judged documents of every query, each once, with a grade.
@@ -236,9 +222,10 @@ class Judgments:
     navigational: Navigational | None = None
     preferences: PreferenceJudgments | None = None  # judgments that are preferences; a grade is then the highest level
     sample: JudgmentSample | None = None  # judgments that are a sample of a pool
-    spans: Spans | None = None  # judgments of passages
     by_position: int = 0  # the length of the list, if queries have no ids; they are then called 1, 2, 3, ...
     remarks: tuple[str, ...] = ()  # what reading them had to assume
+    measures: ClassVar[tuple[str, ...]] = ()  # if none are given, where these are not the usual ones
+    of_documents: ClassVar[bool] = True  # whether ids are those of documents
 
     @classmethod
     def none(cls, name: str = "") -> Judgments:
@@ -249,6 +236,25 @@ class Judgments:
     def query(self) -> Integers:
         """The query of each row."""
         return np.repeat(np.arange(len(self.queries)), np.diff(self.begin))
+
+    @property
+    def sources(self) -> Strings:
+        """The documents that are judged, in whole or in part."""
+        return self.documents
+
+    def of_runs(self, runs: Sequence[Run]) -> Judgments:  # noqa: ARG002 - of documents, the same for all runs
+        """The judgments of what these runs retrieve, and of what they miss."""
+        return self
+
+    def facts(self) -> list[str]:
+        """All that is known of each row, besides subtopics, as text."""
+        grades = (self.grade + 0.0).tolist()  # -0.0 is 0.0
+        facts = [f"{document} {grade!r}" for document, grade in zip(self.documents, grades, strict=True)]
+        if self.sample is None:
+            return facts
+        drawn = [of.tolist() for of in (self.sample.probability, self.sample.method) if of is not None]
+        strata = [list(self.sample.strata)] if self.sample.stratified else []
+        return [" ".join(map(str, row)) for row in zip(facts, *drawn, *strata, strict=True)]
 
     def __repr__(self) -> str:
         counts = f"{plural(len(self.grade), 'document')} of {plural(len(self.queries), 'query')}"
@@ -269,6 +275,11 @@ class Table:
     faults: tuple[Any, ...] = ()  # of rows that are not in the table; see `io.faults`
     faults_total: int = 0
     passages: Passages | None = None  # of a run of chunks, whose documents are the ids of these
+
+    @property
+    def sources(self) -> Strings:
+        """The documents that are retrieved, in whole or in part."""
+        return self.document if self.passages is None else self.passages.names
 
     def take(self, rows: Integers) -> Table:
         """The table with these rows, in this order."""

@@ -118,3 +118,10 @@ def test_check_finds_offsets_beyond_a_text(call: Call, files: list[Path], tmp_pa
     result = call("check", files[0], files[2], "--judgments", "spans", "--corpus", texts)
     assert result.exit_code == 1
     assert f"{files[2]}:2: the end 200 is beyond the text of document `a`, which has 150 characters" in result.stdout
+
+
+def test_check_counts_an_empty_list_of_chunks_as_an_answer(call: Call, tmp_path: Path) -> None:
+    judged, run = tmp_path / "judged.json", tmp_path / "run.json"
+    judged.write_text('{"q": [["d", 0, 10]], "r": [["e", 0, 5]]}')
+    run.write_text('{"q": [["d", 0, 10, 1.0]], "r": []}')
+    assert call("check", judged, run, "--judgments", "spans").stdout == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
@@ -14,7 +14,8 @@ import cranfield as cf
 from cranfield.analysis.audit import audit_evaluation
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.notes import sentences
-from cranfield.evaluation.plan import keys_of
+from cranfield.evaluation.plan import Policy, PolicyOptions, keys_of
+from cranfield.settings import declared
 
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 0}, "q3": {"x": 1}}
 RUN = {"q1": {"a": 1.0, "b": 1.0, "u": 3.0}, "q2": {"a": 1.0}, "q4": {"z": 1.0}}
@@ -228,3 +229,11 @@ def test_a_function_that_maps_no_document_is_an_error() -> None:
     collection = cf.Collection({"q": {"a": 1}}, map_documents=lambda chunk: None)
     with pytest.raises(cf.InputError, match="chunk `a#1`: expected an id, found None"):
         cf.evaluate(collection, {"q": ["a#1"]}, "RR")
+
+
+def test_evaluate_takes_the_described_settings_of_the_policy() -> None:
+    settings = {name: field.default for name, field in declared(Policy).items() if field.type.help}
+    types = get_type_hints(Policy)
+    assert get_type_hints(PolicyOptions) == {name: types[name] for name in settings}
+    parameters = inspect.signature(cf.evaluate).parameters
+    assert {name: parameters[name].default for name in settings} == settings

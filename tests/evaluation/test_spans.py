@@ -287,3 +287,8 @@ def test_an_empty_ranking_is_an_answer(last: Any) -> None:
     scores = cf.evaluate(cf.Collection(spans=spans), {"1": [last], "2": []}, "SpanR")
     assert "run has no ranking for 1 query (3); scored as empty" in map(str, scores.notes)
     assert cf.evaluate(cf.Collection(spans=spans), {"1": [], "2": []}, "SpanR")._means.tolist() == [[0]]
+
+
+def test_where_no_passage_is_judged_no_note_compares_documents() -> None:
+    scores = cf.evaluate(cf.Collection(spans={"q": []}), {"q": [("d", 0, 10)]}, "RR")
+    assert not [note for note in scores.notes if note.kind == "disjoint"]

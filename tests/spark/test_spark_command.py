@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from spark_samples import Lent
 
@@ -256,6 +257,42 @@ def test_what_spark_gives_up_on_is_told_in_a_line(call: Call, files: list[str], 
     assert found.exit_code == 1
     assert found.stderr.startswith("error: Spark failed: ")
     assert len(lines(found)) == 1
+
+
+@pytest.mark.parametrize("spelling", ["file://{folder}/{name}", "{folder}/*.run", "{folder}/./{name}"])
+def test_no_input_is_replaced_however_spark_names_it(
+    call: Call, files: list[str], tmp_path: Path, spelling: str
+) -> None:
+    qrels, run, _ = files
+    before = Path(run).read_text()
+    given = spelling.format(folder=tmp_path, name=Path(run).name)
+    result = call("spark", "eval", qrels, given, "-m", "RR", "-o", run)
+    assert result.exit_code == 2
+    assert "is an input of the command and would be replaced" in result.stderr
+    assert Path(run).read_text() == before
+
+
+def test_a_name_that_is_not_utf8(call: Call, files: list[str], tmp_path: Path) -> None:
+    run = tmp_path / os.fsdecode(b"r\xff.run")
+    run.write_text(Path(files[1]).read_text())
+    result = call("spark", "eval", files[0], run, "-m", "RR")
+    assert (result.exit_code, "Spark reads files whose names are UTF-8" in result.stderr) == (1, True)
+
+
+def test_a_collection_of_spans_is_refused(call: Call, files: list[str], tmp_path: Path) -> None:
+    collection_file = tmp_path / "spans.toml"
+    collection_file.write_text(f"spans = {json.dumps(files[0])}\n")
+    result = call("spark", "eval", collection_file, files[1], "-m", "RR")
+    assert (result.exit_code, "spans cannot be used on Spark" in result.stderr) == (2, True)
+
+
+def test_a_master_that_is_none(monkeypatch: pytest.MonkeyPatch, files: list[str]) -> None:
+    def fails(master: str) -> None:
+        raise PySparkException(f"Could not parse Master URL: '{master}'")
+
+    monkeypatch.setattr("cranfield.spark.frames.session", fails)
+    result = CliRunner().invoke(cli, ["spark", "eval", *files, "-m", "RR", "--master", "none"])
+    assert (result.exit_code, "Spark failed: Could not parse" in result.stderr) == (1, True)
 
 
 def test_scores_are_not_written_over(call: Call, files: list[str], tmp_path: Path) -> None:

@@ -488,7 +488,7 @@ class Auditor:
             high=high,
             notes=tuple(note for note in scores.notes if note.kind not in REPLACED_NOTES),
             complete=self.evaluation.policy.complete,
-            passages=self.evaluation.judgments.spans is not None,
+            passages=not self.evaluation.judgments.of_documents,
             policy=policy_line(scores),
             **arrays,
         )

@@ -5,41 +5,41 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from cranfield.analysis.compare import Comparison, compare_scores
-from cranfield.analysis.significance import SIGNIFICANCE_TESTS, MeasureComparison, PairComparison, correct, lowest_p
 from cranfield.errors import UsageError
 from cranfield.evaluation.scores import COLLECTION, Scores, ScoreTable
 from cranfield.measures import Measure
-from cranfield.settings import Limits, Positive
-from cranfield.statistics.intervals import lowest_difference
+from cranfield.settings import RARE, Limits, Positive
 from cranfield.statistics.rounding import SAME
-from cranfield.wording import did_you_mean, few
+from cranfield.wording import did_you_mean, few, one_of
+
+if TYPE_CHECKING:
+    from cranfield.analysis.compare import Comparison
+    from cranfield.analysis.significance import MeasureComparison, PairComparison
 
 Outcome = Literal["passed", "failed", "undecided"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-Rule = Literal["at_least", "at_most", "no_significant_loss", "may_drop", "not_worse_by", "no_loss"]
-NO_LOSS: tuple[Rule, ...] = ("no_loss",)
-RULES = "at_least, at_most, not_worse_by, may_drop, no_significant_loss or queries"
+NO_LOSS = ("no_loss",)  # the rule of queries
 
 
 @dataclass(frozen=True)
 class Gate:
-    """What must hold of a measure."""
+    """What must hold of a measure. A rule is a field that `LIMITS` or `REGRESSIONS` names."""
 
-    at_least: Annotated[float | None, "The mean of a run is not below this value."] = None
-    at_most: Annotated[float | None, "The mean of a run is not above this value."] = None
-    not_worse_by: Annotated[Positive | None, "A run is shown not to be worse than the baseline by this or more."] = None
-    no_significant_loss: Annotated[bool, "No run is significantly worse than the baseline."] = False
+    at_least: Annotated[float | None, "The mean of no run may be below this value."] = None
+    at_most: Annotated[float | None, "The mean of no run may be above this value.", RARE] = None
+    not_worse_by: Annotated[
+        Positive | None, "Each run must be shown not to be worse than the baseline by this or more.", RARE
+    ] = None
+    no_significant_loss: Annotated[bool, "No run may be significantly worse than the baseline."] = False
     margin: Annotated[float, Limits(0), "With no_significant_loss: ignore differences up to this size."] = 0.0
     may_drop: Annotated[
         float | None,
         Limits(0),
-        "The mean of a run is at most this much worse than that of the baseline, significant or not.",
+        "No mean may be worse than the baseline's by more; significant or not.",
     ] = None
     runs: Annotated[str | tuple[str, ...], "The runs that are checked; by default all."] = ()
     where: Annotated[Mapping[str, str], 'Only queries with these attributes count, such as { type = "how" }.'] = field(
@@ -51,20 +51,15 @@ class Gate:
     ] = ()
 
     @property
-    def limits(self) -> dict[Rule, float]:
+    def limits(self) -> dict[str, float]:
         """The limits of the mean."""
-        given: dict[Rule, float | None] = {"at_least": self.at_least, "at_most": self.at_most}
-        return {rule: limit for rule, limit in given.items() if limit is not None}
+        return {rule: getattr(self, rule) for rule in LIMITS if getattr(self, rule) is not None}
 
     @property
-    def comparing(self) -> tuple[Rule, ...]:
+    def comparing(self) -> tuple[str, ...]:
         """The rules that need a baseline."""
-        given: dict[Rule, bool] = {
-            "not_worse_by": self.not_worse_by is not None,
-            "no_significant_loss": self.no_significant_loss,
-            "may_drop": self.may_drop is not None,
-        }
-        rules = tuple(rule for rule, is_given in given.items() if is_given)
+        given = {rule: getattr(self, rule) for rule in REGRESSIONS}
+        rules = tuple(rule for rule, value in given.items() if value is not None and value is not False)
         return rules or (NO_LOSS if self.queries and not self.limits else ())
 
     @property
@@ -93,7 +88,7 @@ class Check:
 
     run: str
     measure: str
-    rule: Rule
+    rule: str
     limit: float
     outcome: Outcome
     mean: float
@@ -165,7 +160,7 @@ def _checks(
         checks += [check for rule, limit in gate.limits.items() for check in _limits(means, label, rule, limit)]
     if comparison is not None and gate.comparing:
         of_measure = comparison[label]
-        checks += _against_baseline(gate, comparison, of_measure, _one_sided(comparison)[of_measure.measure], compared)
+        checks += _against_baseline(gate, comparison, of_measure, compared)
     wanted = _listed(gate.runs)
     kept = [replace(check, scope=gate.scope) for check in checks if not wanted or check.run in wanted]
     checked = {check.rule for check in kept}
@@ -184,6 +179,8 @@ def _selected(
         None if table is None else table.only(measures=[label], queries=query_names(gate, table)) for table in tables
     )
     if comparison is not None and of_compared is not None and gate.comparing and gate.comparing != NO_LOSS:
+        from cranfield.analysis.compare import compare_scores
+
         settings = replace(comparison.settings, baseline=comparison.reference, together=1, audit=False)
         comparison = compare_scores(of_compared, settings)
     return of_means, comparison, of_compared
@@ -226,7 +223,7 @@ def check_gate(measure: Measure, gate: Gate) -> None:
         )
 
 
-def check_limit(measure: Measure, rule: Rule, limit: float) -> None:
+def check_limit(measure: Measure, rule: str, limit: float) -> None:
     """Raise if a limit is on the wrong side, or beyond the bounds, so that a check would never or always pass."""
     lowest, highest = measure.definition.bounds
     lower = measure.definition.lower_is_better
@@ -244,9 +241,9 @@ def check_limit(measure: Measure, rule: Rule, limit: float) -> None:
     )
 
 
-def _limits(means: ScoreTable, label: str, rule: Rule, limit: float) -> Iterator[Check]:
+def _limits(means: ScoreTable, label: str, rule: str, limit: float) -> Iterator[Check]:
     """The mean of each run against a lower or an upper limit."""
-    m, sign = means.measures.index(label), 1 if rule == "at_least" else -1
+    m, sign = means.measures.index(label), 1 if LIMITS[rule] == "below" else -1
     for r, run in enumerate(means.runs):
         mean = float(means._means[r, m])
         beyond = sign * mean < sign * limit - SAME
@@ -260,6 +257,8 @@ def _one_sided(comparison: Comparison) -> dict[str, list[float]]:
 
     The distributions of the tests are symmetric: one side has half of the two-sided p-value.
     """
+    from cranfield.analysis.significance import correct, lowest_p
+
     alone = replace(comparison.settings, together=1)
     halves = []
     for tested in comparison.by_measure:
@@ -273,6 +272,8 @@ def _one_sided(comparison: Comparison) -> dict[str, list[float]]:
 def _bounds(pair: PairComparison, of_measure: MeasureComparison, alpha: float) -> tuple[float, float]:
     """The bounds that the gain exceeds, and stays below, each with confidence 1 - alpha; infinite without spread."""
     from scipy.special import stdtrit
+
+    from cranfield.statistics.intervals import lowest_difference
 
     variance = sum(pair.variance)
     if variance <= SAME**2:
@@ -292,50 +293,74 @@ def _bounds(pair: PairComparison, of_measure: MeasureComparison, alpha: float) -
     return float(worst), gain + float(stdtrit(pair.degrees, 1 - alpha)) * math.sqrt(variance)
 
 
+class Tested(NamedTuple):
+    """A run against the baseline. ``gain``: positive where the run is better; ``p``: one-sided, that it is worse."""
+
+    gate: Gate
+    pair: PairComparison
+    gain: float
+    p: float
+    of_measure: MeasureComparison
+    comparison: Comparison
+    compared: Scores | None
+
+
+def _not_worse_by(tested: Tested) -> dict[str, Any]:
+    margin, upwards = tested.gate.not_worse_by or 0.0, tested.of_measure.sign > 0
+    worst, best = _bounds(tested.pair, tested.of_measure, tested.comparison.settings.alpha)
+    shown: Outcome = "passed" if worst > -margin else "failed" if best < -margin else "undecided"
+    low, high = (worst, best) if upwards else (-best, -worst)
+    return {"limit": margin, "outcome": shown, "low": low, "high": high}
+
+
+def _no_significant_loss(tested: Tested) -> dict[str, Any]:
+    from cranfield.analysis.significance import SIGNIFICANCE_TESTS, lowest_p
+
+    pair, margin, settings = tested.pair, tested.gate.margin, tested.comparison.settings
+    # By the direction of the test: few large wins may outweigh many losses in the mean.
+    beyond = pair.estimate * tested.of_measure.sign < -margin - SAME
+    worse = tested.p < settings.alpha and (beyond or not margin)
+    signs = SIGNIFICANCE_TESTS[settings.chosen].signs  # other tests need a spread
+    undecided = math.isnan(pair.difference) or lowest_p(settings, tested.of_measure.units, sides=1) >= settings.alpha
+    undecided |= not pair.decides and not signs
+    outcome: Outcome = "undecided" if undecided else "failed" if worse else "passed"
+    through = outcome == "passed" and beyond
+    return {"limit": margin, "outcome": outcome, "p": tested.p, "lets_through": through}
+
+
+def _may_drop(tested: Tested) -> dict[str, Any]:
+    limit = tested.gate.may_drop or 0.0
+    unknown, dropped = math.isnan(tested.gain), tested.gain < -limit - SAME
+    return {"limit": limit, "outcome": "undecided" if unknown else "failed" if dropped else "passed"}
+
+
+def _no_loss(tested: Tested) -> dict[str, Any]:
+    assert tested.compared is not None
+    of_pair = tested.compared.only(runs=[tested.pair.run, tested.pair.other])
+    lost = lost_queries(of_pair, tested.of_measure.measure, tested.pair.run, tested.pair.other)
+    _, with_values = of_pair._matched(of_pair.measures.index(tested.of_measure.measure))
+    all_values = len(with_values) == len(of_pair.queries)
+    return {"limit": 0.0, "outcome": "failed" if lost else "passed" if all_values else "undecided", "lost": lost}
+
+
+LIMITS = {"at_least": "below", "at_most": "above"}  # rules for the mean of a run: where a mean fails
+# Rules against the baseline: what decides each.
+REGRESSIONS = {"not_worse_by": _not_worse_by, "no_significant_loss": _no_significant_loss, "may_drop": _may_drop}
+RULES = one_of([*LIMITS, *REGRESSIONS, "queries"])
+
+
 def _against_baseline(
-    gate: Gate, comparison: Comparison, of_measure: MeasureComparison, p: list[float], compared: Scores | None
+    gate: Gate, comparison: Comparison, of_measure: MeasureComparison, compared: Scores | None
 ) -> Iterator[Check]:
-    """Each run against the baseline; ``p``: one-sided, by pair."""
-    alpha = comparison.settings.alpha
-    for pair, p_worse in zip(of_measure.pairs, p, strict=True):
-        gain = pair.difference * of_measure.sign
-        lost = () if compared is None else lost_queries(compared, of_measure.measure, pair.run, pair.other)
-        check = partial(
-            Check,
-            pair.run,
-            of_measure.measure,
-            mean=pair.mean,
-            pair=pair,
-            lost=lost,
-            comparison=comparison,
-            compared=compared,
-        )
-        if gate.comparing == NO_LOSS and compared is not None:
-            of_pair = compared.only(runs=[pair.run, pair.other])
-            lost = lost_queries(of_pair, of_measure.measure, pair.run, pair.other)
-            _, with_values = of_pair._matched(of_pair.measures.index(of_measure.measure))
-            all_values = len(with_values) == len(of_pair.queries)
-            yield check("no_loss", 0.0, "failed" if lost else "passed" if all_values else "undecided", lost=lost)
-        if gate.not_worse_by is not None:
-            margin = gate.not_worse_by
-            worst, best = _bounds(pair, of_measure, alpha)
-            shown: Outcome = "passed" if worst > -margin else "failed" if best < -margin else "undecided"
-            low, high = (worst, best) if of_measure.sign > 0 else (-best, -worst)
-            yield check("not_worse_by", margin, shown, low=low, high=high)
-        unknown = math.isnan(pair.difference)
-        if gate.no_significant_loss:
-            # By the direction of the test: few large wins may outweigh many losses in the mean.
-            beyond = pair.estimate * of_measure.sign < -gate.margin - SAME
-            worse = p_worse < alpha and (beyond or not gate.margin)
-            signs = SIGNIFICANCE_TESTS[comparison.settings.chosen].signs  # other tests need a spread
-            undecided = unknown or lowest_p(comparison.settings, of_measure.units, sides=1) >= alpha
-            undecided |= not pair.decides and not signs
-            outcome: Outcome = "undecided" if undecided else "failed" if worse else "passed"
-            through = outcome == "passed" and beyond
-            yield check("no_significant_loss", gate.margin, outcome, p=p_worse, lets_through=through)
-        if gate.may_drop is not None:
-            dropped: Outcome = "undecided" if unknown else "failed" if gain < -gate.may_drop - SAME else "passed"
-            yield check("may_drop", gate.may_drop, dropped)
+    """Each run against the baseline."""
+    p_worse = _one_sided(comparison)[of_measure.measure]
+    for pair, p in zip(of_measure.pairs, p_worse, strict=True):
+        tested = Tested(gate, pair, pair.difference * of_measure.sign, p, of_measure, comparison, compared)
+        about: dict[str, Any] = {"mean": pair.mean, "pair": pair, "comparison": comparison, "compared": compared}
+        about["lost"] = () if compared is None else lost_queries(compared, of_measure.measure, pair.run, pair.other)
+        for rule in gate.comparing:
+            decided = REGRESSIONS.get(rule, _no_loss)(tested)
+            yield Check(pair.run, of_measure.measure, rule, **about | decided)
 
 
 def lost_queries(scores: Scores, measure: str, run: str, other: str) -> tuple[str, ...]:

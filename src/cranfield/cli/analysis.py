@@ -174,8 +174,7 @@ class ExplainVerb(
         if self.texts is not None and self.page is None:
             raise UsageError("--texts needs --page")
         collection = self.collection_of(self.qrels)
-        passages = collection.spans is not None
-        measure = self.measure or ("nDCG@10" if collection.documents is None or passages else "DELTARB@20")
+        measure = self.measure or ("nDCG@10" if collection.corpus is None else "DELTARB@20")
         chosen = self.values_of(options.Ordering)
         run = (collection.read_chunks or read_run)(self.ranking, duplicates=self.duplicates)
         note_remarks([run])

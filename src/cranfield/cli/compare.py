@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import click
 
 from cranfield.analysis.compare import ComparisonTable
+from cranfield.analysis.gates import LIMITS, REGRESSIONS, verdict
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.cli import gate, options
 from cranfield.cli.commands import Option, OptionGroup, described, verb
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.scores import Scores, ScoreTable
 
 UNCORRECTED = "p-values do not account for this selection"
-RULES = (*gate.REGRESSIONS, *gate.LIMITS)
+RULES = (*REGRESSIONS, *LIMITS)
 SAVED = ".json"  # in the names of files of saved scores
 
 
@@ -175,7 +176,7 @@ class ShownComparison(options.Measures, AgainstBaseline, gate.Regressions, gate.
     @property
     def regressions(self) -> list[str]:
         """The measures that are checked against the baseline."""
-        return gate.measures_of(self, gate.REGRESSIONS)
+        return gate.measures_of(self, REGRESSIONS)
 
     def announce(self, notes: Iterable[str]) -> None:
         """Print notes before the work starts."""
@@ -195,7 +196,6 @@ class ShownComparison(options.Measures, AgainstBaseline, gate.Regressions, gate.
 
         ``means``: the scores of the runs that were given. ``compared``: with a saved baseline, or nested means.
         """
-        from cranfield.analysis.gates import verdict
         from cranfield.report import compare as report
         from cranfield.report.gates import markdown
         from cranfield.report.pages import write

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
+from cranfield.analysis.gates import LIMITS, Verdict, verdict
 from cranfield.cli import gate, options
 from cranfield.cli.commands import RARE, Option, verb
 from cranfield.cli.output import colour, digests_for, emit, for_file, note, run_notes, width, with_groups
@@ -14,7 +15,6 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.plan import Shown
 
 if TYPE_CHECKING:
-    from cranfield.analysis.gates import Verdict
     from cranfield.evaluation.scores import Interval, ScoreTable
 
 INTERVALS = {
@@ -51,7 +51,7 @@ class ShownScores(options.Measures, gate.LimitOptions, options.Writing, options.
     @property
     def limited(self) -> list[str]:
         """The measures with a limit."""
-        return gate.measures_of(self, gate.LIMITS)
+        return gate.measures_of(self, LIMITS)
 
     def present(
         self,
@@ -97,16 +97,15 @@ class ShownScores(options.Measures, gate.LimitOptions, options.Writing, options.
     def _verdict(self, table: ScoreTable, label_of: Mapping[str, str]) -> Verdict | None:
         if not self.limited:
             return None
-        from cranfield.analysis.gates import verdict
-
-        return verdict(gate.gates_of(self, gate.LIMITS, label_of), table)
+        return verdict(gate.gates_of(self, LIMITS, label_of), table)
 
 
 class EvalVerb(ShownScores, options.Evaluating, options.Standardising, options.Averaging):
     """Score RUNs against the judgments in QRELS.
 
     Files may be TREC text, JSON, CSV or Parquet, compressed or not; `-` is standard input, and QRELS may be a
-    collection file (FILE.toml). `cranfield measures` lists all measures.
+    collection file (FILE.toml). `cranfield measures` lists all measures. Checks such as
+    --at-least nDCG@10=0.70 may be repeated; exit codes: 0 passed, 3 failed, 4 not decided.
 
     \b
     cranfield eval qrels.txt bm25.run dense.run -m "AP nDCG@10 RBP(p=0.8)"

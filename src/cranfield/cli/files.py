@@ -31,7 +31,6 @@ from cranfield.io.columns import Duplicates
 from cranfield.io.named_tables import kind_of
 from cranfield.io.toml_file import TomlFile
 from cranfield.ranking.alignment import Aligner, Alignment
-from cranfield.ranking.spans import judge_chunks
 from cranfield.report.pages import FORMATS, write
 from cranfield.settings import Choices
 from cranfield.wording import plural, printable
@@ -271,7 +270,7 @@ def _check_run_file(
             judged = aligner.judgments
             check_identity(judged, run)
             warnings += [RISING] if run.rising else []
-            if (of_run := judge_chunks(judged, [run])) is not judged:
+            if (of_run := judged.of_runs([run])) is not judged:
                 aligner = Aligner(of_run, complete=collection.complete)
             alignment = aligner.align(run, by_id=False)
             check_query_overlap(run, alignment)

@@ -5,48 +5,43 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 
+from cranfield.analysis.gates import LIMITS, REGRESSIONS, Gate, Verdict, check_gate
 from cranfield.cli import options
 from cranfield.cli.commands import RARE, Option, OptionGroup
 from cranfield.cli.output import quiet, replace, say
-
-if TYPE_CHECKING:
-    from cranfield.analysis.gates import Gate, Verdict
+from cranfield.errors import MeasureError
+from cranfield.settings import Field, check_all, declared, walk
 
 WORSE = 3  # the exit code if a check fails
 UNDECIDED = 4  # the exit code if no check fails, but one cannot be decided
 MOST_PASSED = 10  # number of passed checks that are shown with their numbers
 MORE = "use more queries, or a larger margin"
 REMEDY = "use more queries, another --test, or --may-drop MEASURE=VALUE, which needs no significance"
-LIMITS = "at_least", "at_most"  # of means
-TEST = "no_significant_loss"
-REGRESSIONS = TEST, "may_drop", "not_worse_by"  # against a baseline
-Gates = Annotated[dict[str, Any], tuple, str]
+Gates = Annotated[dict[str, Any], tuple]
 
 
 def _gates(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, list[Gate]]:
     """The gates of each measure, from texts such as ``nDCG@10=0.70``; raises for a number that does not suit it."""
     if not values:
         return {}
-    from cranfield.analysis.gates import Gate, check_gate
-    from cranfield.errors import MeasureError
     from cranfield.measures import parse
-    from cranfield.settings import check_all
 
     rule, gates = str(param.name), dict[str, list[Gate]]()
+    flag = declared(Gate)[rule].default is False
     for text in options.measure_names(values):
         measure, _, last = text.rpartition("=")
         number = math.nan
         with suppress(ValueError):
             number = float(last)
-        if math.isnan(number) and rule == TEST:
+        if math.isnan(number) and flag:
             measure, number = text, 0.0
         if not measure or not math.isfinite(number):
             raise click.BadParameter(f"`{text}` is not of the form MEASURE=VALUE, such as nDCG@10=0.70.", ctx, param)
-        fields: dict[str, Any] = {TEST: True, "margin": number} if rule == TEST else {rule: number}
+        fields: dict[str, Any] = {rule: True, "margin": number} if flag else {rule: number}
         gate = Gate(**check_all(Gate, fields))
         with suppress(MeasureError):  # of scores from elsewhere, any text is a measure; others are refused later
             check_gate(parse(measure), gate)
@@ -66,44 +61,34 @@ class Baselines(OptionGroup):
     ] = False
 
 
+def _options(rules: Iterable[str]) -> dict[str, Field]:
+    """An option for each of these rules of a gate; of a rule that is on or off, a value is its margin."""
+    fields = {}
+    for rule in rules:
+        kind, default = declared(Gate)[rule]
+        metavar, help = "MEASURE=X", kind.help
+        if default is False:
+            metavar, help = "MEASURE", f"{help[:-1]}; MEASURE=VALUE ignores differences up to this size."
+        option = (kind.find(Option) or Option())._replace(metavar=metavar, callback=_gates)
+        fields[rule] = Field(walk(Gates, (help, option)), {})
+    return fields
+
+
 class Regressions(OptionGroup):
     """Checks against a baseline."""
 
     GROUP = "Checks for pipelines"
+    FIELDS = _options(REGRESSIONS)
 
-    no_significant_loss: Annotated[
-        Gates,
-        "No run may be significantly worse than the baseline; MEASURE=VALUE ignores differences up to this size.",
-        Option(metavar="MEASURE", callback=_gates),
-    ] = {}  # noqa: RUF012 - the value of click's callback
-    may_drop: Annotated[
-        Gates,
-        "No mean may be lower than the baseline's by more; significant or not.",
-        Option(metavar="MEASURE=X", callback=_gates),
-    ] = {}  # noqa: RUF012
-    not_worse_by: Annotated[
-        Gates,
-        "Each run must be shown not to be worse than the baseline by this or more.",
-        Option(metavar="MEASURE=X", callback=_gates, rare=True),
-    ] = {}  # noqa: RUF012
+    no_significant_loss: Any
 
 
 class LimitOptions(OptionGroup):
     """Checks of means."""
 
     GROUP = "Checks for pipelines"
+    FIELDS = _options(LIMITS)
 
-    at_least: Annotated[
-        Gates,
-        "The mean of no run may be below this value, such as nDCG@10=0.70; may be repeated. Exit codes of checks: 0 "
-        "passed, 3 failed, 4 not decided.",
-        Option(metavar="MEASURE=X", callback=_gates),
-    ] = {}  # noqa: RUF012
-    at_most: Annotated[
-        Gates,
-        "The mean of no run may be above this value, such as FalseAnswer=0.05.",
-        Option(metavar="MEASURE=X", callback=_gates, rare=True),
-    ] = {}  # noqa: RUF012
     junit: Annotated[options.OutputPath | None, "Write the results as JUnit XML, for CI servers.", RARE] = None
 
 

@@ -38,13 +38,14 @@ class Cluster(OptionGroup):
         """A Spark session; its failures become errors of one line."""
         from cranfield.spark.frames import FAILURES, reason, session
 
-        spark_session = session(self.master)
         try:
-            yield spark_session
+            spark_session = session(self.master)
+            try:
+                yield spark_session
+            finally:
+                spark_session.stop()
         except FAILURES as error:
             raise CranfieldError(f"Spark failed: {reason(error)}") from None
-        finally:
-            spark_session.stop()
 
 
 class ScoringOnSpark(options.ScoringOptions, Cluster):
@@ -60,8 +61,10 @@ class ScoringOnSpark(options.ScoringOptions, Cluster):
         from cranfield.io.streams import short_name
         from cranfield.spark import frames
         from cranfield.spark.frames import FAILURES
+        from cranfield.spark.scores import check_collection
 
         collection = self.test_collection
+        check_collection(collection)
         repeated = [(path, count) for path, count in Counter(self.runs).items() if count > 1]
         note(f"{short_name(path)}: the file is given {count} times; it counts once" for path, count in repeated)
         with self.session() as session:

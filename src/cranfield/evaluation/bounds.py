@@ -33,7 +33,7 @@ from cranfield.ranking.batch import Batch, Documents, GainSums, Preferences, Wei
 from cranfield.ranking.rankings import Rankings
 from cranfield.ranking.views import judge_all, with_every_document
 
-CELLS = 1 << 15  # number of cells that are processed together; they fit into the processor cache
+CELLS = 1 << 16  # number of cells that are processed together; they fit into the processor cache
 NO_BOUNDS = {  # facts of a measure, and why it has no bounds then
     "subtopics": "the subtopics of unjudged documents are unknown",
     "spans": "it knows which part of each chunk is relevant",
@@ -80,10 +80,11 @@ def _bounds(measure: Measure, rankings: Rankings, seed: int) -> Bounds:
     # A condensed list has no unjudged documents.
     scored = np.flatnonzero(~np.isnan(value) & (not measure.views.condensed))
     suffice, step = _extremes_suffice(measure, rankings), max(1, CELLS // max(int(ordered.length.max(initial=0)), 1))
+    top = measure.highest_gain(rankings.judged.top)
     for i in range(0, len(scored), step):
         rows = scored[i : i + step]
         full = with_every_document(ordered if len(rows) == len(value) else ordered.rows(rows))
-        full = full.changed(top=measure.highest_gain(rankings.judged.top))
+        full = full if full.top == top else full.changed(top=top)
         unjudged, sums = (full.grade < 0).sum(axis=1), _from_sums(measure, full)
         hold[rows] = (unjudged == 0) | (suffice & (sums | (unjudged < TRIED) | measure.definition.retrieved_only))
         by_sums, by_assignments = partial(_bounds_from_sums, measure), partial(_bounds_from_assignments, measure, seed)
@@ -127,7 +128,8 @@ def _from_sums(measure: Measure, full: Batch) -> Booleans:
 def _bounds_from_sums(measure: Measure, full: Batch) -> tuple[Floats, Floats]:
     """The lowest and highest score over all numbers of relevant unjudged documents, by running sums."""
     extremes = measure.definition.retrieved_only and measure.definition.rewards_promotion
-    values = measure.definition.function(Completions(full, extremes), **measure.arguments)
+    completions = full.memo.setdefault(("completions", extremes), Completions(full, extremes))
+    values = measure.definition.function(completions, **measure.arguments)
     return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
 
 
@@ -300,18 +302,18 @@ class Completions:
         rank, fall = np.zeros(shape, np.int64), np.zeros(shape)
         rank[step], fall[step] = last + 1, (ideal - after)[row, last]
 
-        def total(n: Integers) -> Floats:
-            return weights(n if k is None else np.minimum(n, k))
-
-        gained: Floats = (self.full.top - ideal[:, :1]) * total(self.number)
+        most = int(self.number.max(initial=0)) if k is None else k
+        number = np.arange(most + 1)[None]
+        gained: Floats = (self.full.top - ideal[:, :1]) * weights(number)
         for below, by in zip(rank.T, fall.T, strict=True):
-            gained += by[:, None] * total(self.number + below[:, None])
-        return gained
+            ranks = number + below[:, None]
+            gained += by[:, None] * weights(ranks if k is None else np.minimum(ranks, k))
+        return _take(gained, np.minimum(self.number, most))
 
     def cumulated(self, weights: Weights, k: int | None = None) -> Floats:
         b, unjudged = self.full, self.unjudged
         mean = b.mean_over(weights, k)
-        gain_above, unjudged_above = b.above(b.gain), b.above(unjudged)
+        gain_above, unjudged_above = b.above(b.gain), b.above(unjudged) if b.has_ties else self._above[:, :-1]
         gain_below, unjudged_below = (_below(b, x * mean) for x in (b.gain, unjudged))
         # The contribution of a document that becomes relevant after those above it (or, from the bottom up, after those
         # below it) is the gain down to its rank, plus its own gain at the rank of each relevant document below.
@@ -327,25 +329,20 @@ class Completions:
         return b.cumulated(weights, k)[:, None] + b.top * added
 
     def preferences(self, limit: Floats, pairs: Floats) -> Floats:
-        b, cap, above = self.full, limit.astype(np.int64), self._above[:, self._columns]
+        b, above, cap = self.full, self._above, limit.astype(np.int64)
         judged = running(b.judged & ~b.relevant)
         # Among relevant unjudged documents only judged non-relevant ones are misplaced; elsewhere the other unjudged
         # documents are misplaced, too.
         among = _Sums(judged, b.relevant | self.unjudged)
-        beyond = _Sums(judged + self._above[:, 1:], b.relevant)
-        parts = []
-        for topmost in (True, False):
-            half = np.flatnonzero(self._topmost == topmost)
-            columns, limits, over = self._columns[half], cap[:, half], above[:, half]
-            if topmost:
-                misplaced = among.capped(limits, columns, above=True)
-                misplaced += beyond.capped(limits + over, columns, above=False)
-                misplaced -= over * beyond.number(columns, above=False)
-            else:
-                misplaced = among.capped(limits - over, columns, above=False)
-                misplaced += over * among.number(columns, above=False) + beyond.capped(limits, columns, above=True)
-            parts.append(misplaced)
-        misplaced = np.concatenate(parts, axis=1)
+        beyond = _Sums(judged + above[:, 1:], b.relevant)
+        topmost, bottommost = cap[:, : above.shape[1]], cap[:, above.shape[1] :]
+        misplaced = np.concatenate(
+            [
+                among.capped_above(topmost) + beyond.capped_below(topmost + above) - above * beyond.below,
+                beyond.capped_above(bottommost) + among.capped_below(bottommost - above) + above * among.below,
+            ],
+            axis=1,
+        )
         return b.relevant.sum(axis=1)[:, None] + self.number - penalty(misplaced.astype(np.float64), pairs)
 
     def _relevant(self, down: Array, up: Array) -> Array:
@@ -371,22 +368,30 @@ def _below(b: Batch, x: Floats) -> Floats:
 
 
 class _Sums:
-    """Sums over the chosen documents above a column, or from it on; values never decrease along a row."""
+    """Sums over the chosen documents above each column, or from it on; values never decrease along a row."""
 
     def __init__(self, value: Integers, chosen: Booleans) -> None:
         rows, width = value.shape
         cell = np.arange(rows)[:, None] * (width + 2) + value + 1
         self._smaller = running(np.bincount(cell.ravel(), minlength=rows * (width + 2)).reshape(rows, -1))
-        self._sums, self._counts = _from_top(np.where(chosen, value, 0)), _from_top(chosen)
+        self._sums, self._above = _from_top(np.where(chosen, value, 0)), _from_top(chosen)
+        self._columns = np.arange(width + 1)
 
-    def number(self, columns: Integers, *, above: bool) -> Integers:
-        """The number of these documents."""
-        counts = self._counts[:, columns]
-        return counts if above else self._counts[:, -1:] - counts
+    @cached_property
+    def below(self) -> Integers:
+        """The number of these documents from each column on."""
+        return self._above[:, -1:] - self._above
 
-    def capped(self, cap: Integers, columns: Integers, *, above: bool) -> Integers:
-        """The sum of min(value, cap)."""
-        smaller = _take(self._smaller, np.clip(cap, 0, self._smaller.shape[1] - 1))
-        reached = np.minimum(smaller, columns) if above else np.maximum(smaller, columns)
-        sums, end = _take(self._sums, reached), self._counts[:, columns] if above else self._counts[:, -1:]
-        return (sums if above else sums - self._sums[:, columns]) + cap * (end - _take(self._counts, reached))
+    def capped_above(self, cap: Integers) -> Integers:
+        """The sum of min(value, cap) over the documents above each column."""
+        reached = np.minimum(self._number_smaller(cap), self._columns)
+        return _take(self._sums, reached) + cap * (self._above - _take(self._above, reached))
+
+    def capped_below(self, cap: Integers) -> Integers:
+        """The sum of min(value, cap) over the documents from each column on."""
+        reached = np.maximum(self._number_smaller(cap), self._columns)
+        return _take(self._sums, reached) - self._sums + cap * (self._above[:, -1:] - _take(self._above, reached))
+
+    def _number_smaller(self, cap: Integers) -> Integers:
+        """How many values are smaller."""
+        return _take(self._smaller, np.clip(cap, 0, self._smaller.shape[1] - 1))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property, partial, wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from cranfield import io
 from cranfield.data import DailyRankings, Integers, Intents, Judgments, Labels, Navigational, Repeats, Run
 from cranfield.errors import InputError, UsageError, reading_objects
 from cranfield.evaluation.notes import Note, QueryNames
-from cranfield.evaluation.plan import Depth, Inference, Negative, Plan, Policy
+from cranfield.evaluation.plan import Depth, Function, Inference, Negative, Plan, Policy
 from cranfield.evaluation.scores import check_rankings
 from cranfield.io.columns import is_frame
 from cranfield.io.faults import quotable
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from cranfield.io.spans import Texts
 
 AbsentDays = Literal["error", "empty", "tied"]
-Function = TypeVar("Function", bound=Callable[..., Any])
 # What cannot be combined; the first of each row names the error.
 EXCLUSIVE = (
     ("costs", ("nil", "prefs", "groups")),
@@ -289,7 +288,10 @@ class Collection:
         if self.judges is not None:
             raise UsageError("a collection with several judges has no single set of judgments", hint=OF_JUDGES)
         if self.spans is not None:
-            return [self._span_judgments()]
+            from cranfield.io.spans import read_spans
+            from cranfield.ranking.spans import PassageJudgments
+
+            return [PassageJudgments.of(*read_spans(self.spans, name=self.name, texts=self.texts), self.cover)]
         if not self.is_judged:
             return [Judgments.none("no judgments")]
         if self.prefs is None and self.groups is None:
@@ -297,12 +299,6 @@ class Collection:
         from cranfield.io.side_tables import read_groups, read_preferences
 
         return read_groups(self.groups) if self.prefs is None else [read_preferences(self.prefs)]
-
-    def _span_judgments(self) -> Judgments:
-        from cranfield.io.spans import read_spans
-        from cranfield.ranking.spans import span_judgments
-
-        return span_judgments(*read_spans(self.spans, name=self.name, texts=self.texts), self.cover)
 
     @property
     def read_chunks(self) -> Callable[..., Run] | None:
@@ -312,6 +308,11 @@ class Collection:
         from cranfield.io.spans import read_chunks
 
         return partial(read_chunks, texts=self.texts)
+
+    @property
+    def corpus(self) -> Any:
+        """The documents, for measures of their text; None where they are only there to find passages in."""
+        return self.documents if self.spans is None else None
 
     @cached_property
     def texts(self) -> Texts | None:

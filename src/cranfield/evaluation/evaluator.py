@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain, compress, count, islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
@@ -32,16 +32,15 @@ from cranfield.evaluation.overlap import (
 from cranfield.evaluation.plan import (
     AlignmentKey,
     Column,
-    Depth,
     Keys,
     Plan,
     Policy,
-    Queries,
+    PolicyOptions,
     Shown,
-    Undefined,
     default_measures,
     keys_of,
     make_plan,
+    takes_policy,
 )
 from cranfield.evaluation.run_notes import (
     check_level,
@@ -57,7 +56,6 @@ from cranfield.evaluation.run_scores import (
     Progress,
     RunReader,
     RunScores,
-    check_chunk_measures,
     check_columns,
     layer_rows,
     without_groups,
@@ -68,10 +66,9 @@ from cranfield.io.columns import Duplicates
 from cranfield.io.streams import short_name
 from cranfield.measures import Measure
 from cranfield.parallel import ProgressLine, followed
-from cranfield.ranking.spans import judge_chunks
-from cranfield.ranking.tie_rules import Ties, tie_rule
+from cranfield.ranking.tie_rules import tie_rule
 from cranfield.ranking.views import with_nil
-from cranfield.settings import Whole, checked
+from cranfield.settings import checked
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -84,23 +81,18 @@ Measures = OneMeasure | Sequence[OneMeasure]
 
 @checked_keywords
 @checked
+@takes_policy
 def evaluate(
     qrels: Any,
     run: Any,
     measures: Measures | None = None,
     *,
-    ties: Ties | None = None,
-    depth: Depth | None = None,
-    condensed: bool = False,
-    terminal: bool = False,
-    queries: Queries = "judged",
-    undefined: Undefined = "skip",
-    seed: Whole = 0,
     show: Shown | Sequence[Shown] = (),
     names: Sequence[str] | None = None,
     duplicates: Duplicates = "error",
     missing: Missing = "error",
     progress: bool = True,
+    **options: Unpack[PolicyOptions],
 ) -> Scores:
     """The scores of one or several runs: a value for each query and measure, means over queries, and notes.
 
@@ -160,18 +152,7 @@ def evaluate(
             from cranfield.evaluation.designs import evaluate_judges
 
             return evaluate_judges(collection, partial(of_collection, run=run, names=names))
-        evaluator = Evaluator(
-            collection,
-            measures,
-            show=show,
-            ties=ties,
-            depth=depth,
-            condensed=condensed,
-            terminal=terminal,
-            queries=queries,
-            undefined=undefined,
-            seed=seed,
-        )
+        evaluator = Evaluator(collection, measures, show=show, **options)
         bar = ProgressLine.of("runs") if progress else None
         return evaluator(run, names=names, duplicates=duplicates, progress=bar)
 
@@ -204,7 +185,12 @@ class Evaluator:
     """
 
     def __init__(
-        self, qrels: Any, measures: Measures | None = None, *, show: Shown | Sequence[Shown] = (), **options: Any
+        self,
+        qrels: Any,
+        measures: Measures | None = None,
+        *,
+        show: Shown | Sequence[Shown] = (),
+        **options: Unpack[PolicyOptions],
     ) -> None:
         collection = Collection.of(qrels)
         policy = collection.policy(**options)
@@ -224,16 +210,17 @@ class Evaluator:
         check_parts(judgments, collection.given)
         if costs is not None:
             plan = replace(plan, columns=tuple(column.with_costs() for column in plan.columns))
-        self.collection, self.plan, self.corpus, self._costs = collection, plan, collection.documents, costs
+        self.collection, self.plan, self.corpus, self._costs = collection, plan, collection.corpus, costs
         self._layers: list[Judgments] = []
         if collection.groups is not None:
             check_columns(plan.columns, judgments.name)
             self._layers = collection.layers
-        if judgments.spans is not None:
-            check_chunk_measures(plan.columns)
-        for column in () if collection.is_judged else plan.columns:
+        for column in plan.columns:
             definition = column.measure.definition
-            if definition.gains not in ("none", "attribute") or not definition.retrieved_only:
+            if not judgments.of_documents and not column.alignment.plain:
+                raise MeasureError(f"{column.measure} needs judgments of documents, not of passages")
+            needs_judgments = definition.gains not in ("none", "attribute") or not definition.retrieved_only
+            if needs_judgments and not collection.is_judged:
                 raise MeasureError(f"{column.measure} needs judgments, and the collection has none")
         self._nil: Integers | None = None
         self.judgments = judgments
@@ -247,7 +234,7 @@ class Evaluator:
         check_level(grades, plan, judgments.name)
         below = int(((grades > 0) & (grades < plan.policy.rel)).sum())
         self._notes += [*gain_notes(judgments.grade, plan.columns), *level_notes(below, plan), *divisor_notes(plan)]
-        if self.corpus is not None and not plan.content_columns and collection.spans is None:
+        if self.corpus is not None and not plan.content_columns:
             self._notes.append(Note("corpus_unused"))
         if costs is not None and not any(column.alignment.costs for column in plan.columns):
             self._notes.append(Note("costs_unused"))
@@ -397,7 +384,7 @@ class Evaluator:
 
     def _evaluation(self, runs: Iterable[RunScores], page: int = 0) -> Evaluation:
         scores = list(runs)
-        judgments = judge_chunks(self.judgments, [of_run.run for of_run in scores])
+        judgments = self.judgments.of_runs([of_run.run for of_run in scores])
         return Evaluation(self.plan, self.collection, judgments, scores, self._queries, self._notes, page)
 
     @property

@@ -136,14 +136,9 @@ def find_disjoint(run: Run, alignment: Alignment, documents: Any = None) -> Disj
     collection, if they are known.
     """
     judgments = alignment.aligner.judgments
-    if judgments.spans is not None:
-        passages = load(run).passages
-        assert passages is not None
-        retrieved, judged = dict.fromkeys(passages.names), dict.fromkeys(judgments.spans.relevant.names)
-    elif len(alignment.positions.query) or not len(judgments.documents):
+    if alignment.retrieves_judged or not len(judgments.sources):
         return None
-    else:
-        retrieved, judged = dict.fromkeys(load(run).document), dict.fromkeys(judgments.documents)
+    retrieved, judged = dict.fromkeys(load(run).sources), dict.fromkeys(judgments.sources)
     if not retrieved or not retrieved.keys().isdisjoint(judged):
         return None
     reason = ""
@@ -188,7 +183,7 @@ def map_documents(run: Run, document_map: DocumentMap) -> Run:
     get other names, and chunks stay chunks.
     """
     table = load(run)
-    ids = table.document if table.passages is None else table.passages.names
+    ids = table.sources
     new_ids = [document_map(name) for name in ids]
     kept = sum(source is None for source in new_ids)
     names = Strings.of([name if source is None else source for name, source in zip(ids, new_ids, strict=True)])

@@ -120,10 +120,10 @@ def differences_of_runs(evaluation: Evaluation, m: int) -> Floats | None:
     runs, scores = evaluation.run_scores, evaluation.ranking_scores
     if not depth or part is None or not all(isinstance(run, RunScores) and run.tops for run in runs):
         return None
-    if part != column.measure and evaluation.judgments.spans is not None:
-        return None  # each run has chunks, and an ideal ranking, of its own
-    aligner = runs[0].alignments[column.alignment].aligner
-    top = max(*(run.alignments[column.alignment].aligner.judged.top for run in runs), 1.0)
+    aligner, *others = [run.alignments[column.alignment].aligner for run in runs]
+    if part != column.measure and any(other.judgments is not aligner.judgments for other in others):
+        return None  # each run has judgments, and an ideal ranking, of its own
+    top = max(*(of_run.judged.top for of_run in (aligner, *others)), 1.0)
     if part.gains.of(np.zeros(1), top)[0] > 0:
         return None  # an unjudged document gains less than one that is judged not relevant
     ideal = ideal_scores(column.measure, aligner.judgments.begin, aligner.grade, top)

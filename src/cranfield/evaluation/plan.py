@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from inspect import Parameter, signature
 from itertools import chain, count
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict, TypeVar, get_args
 
 from cranfield.data import Judgments
 from cranfield.errors import MeasureError, UsageError
@@ -29,6 +30,7 @@ Inference = Literal["loo", "fixed"]  # from predictions: for queries like these,
 QUERIES: tuple[str, ...] = get_args(Queries)
 UNDEFINED: tuple[str, ...] = get_args(Undefined)
 NEGATIVE: tuple[str, ...] = get_args(Negative)
+Function = TypeVar("Function", bound=Callable[..., Any])
 Depth = Annotated[int, Limits(1, 999_999_999)]
 
 
@@ -64,12 +66,34 @@ class Policy:
         return Views(self.ties, self.depth, self.condensed, self.full_length, self.terminal)
 
 
+class PolicyOptions(TypedDict, total=False):
+    """The settings of `Policy` that `evaluate` takes, for type checkers."""
+
+    ties: Ties | None
+    depth: Depth | None
+    condensed: bool
+    terminal: bool
+    queries: Queries
+    undefined: Undefined
+    seed: Whole
+
+
+def takes_policy(function: Function) -> Function:
+    """The function, whose signature has `PolicyOptions` in place of ``**options``, before its other keywords."""
+    *own, _ = signature(function).parameters.values()
+    at = [parameter.kind for parameter in own].index(Parameter.KEYWORD_ONLY)
+    own[at:at] = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(Policy, name), annotation=hint.__forward_arg__)
+        for name, hint in PolicyOptions.__annotations__.items()
+    ]
+    function.__signature__ = signature(function).replace(parameters=own)  # type: ignore[attr-defined]
+    return function
+
+
 # The whole ranking (AP, bpref), the first page, the first relevant document, and recall.
 DEFAULT_MEASURES = ("AP", "nDCG@10", "RR", "P@10", "R@1000", "bpref")
 # For judgments by subtopic: what TREC and NTCIR report, and subtopic recall.
 DIVERSITY_MEASURES = ("ERR_IA@20", "alpha_nDCG@20", "NRBP", "AP_IA", "Dsharp_nDCG@20", "StRecall@20")
-# For judged passages: how much of them is found, and at which rank the first one is.
-SPAN_MEASURES = ("SpanR@10", "SpanP@10", "SpanIoU@10", "StRecall@10", "RR")
 # For terminal lists, which not every measure supports.
 TERMINAL_MEASURES = ("AP", "nDCG@10", "RR", "RBP")
 
@@ -82,9 +106,9 @@ def default_measures(
 
     if terminal:
         return TERMINAL_MEASURES
-    if judgments is not None and judgments.spans is not None:
-        return SPAN_MEASURES
-    return DIVERSITY_MEASURES if judgments is not None and diverse(judgments) else otherwise
+    if judgments is None:
+        return otherwise
+    return judgments.measures or (DIVERSITY_MEASURES if diverse(judgments) else otherwise)
 
 
 Part = Literal["value", "residual", "lowest", "highest", "standardised", "standard error"]

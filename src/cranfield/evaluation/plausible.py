@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from cranfield.data import Floats, Integers
+from cranfield.data import Booleans, Floats, Integers
 from cranfield.measures import Measure
 from cranfield.measures.ties.strategies import ClosedForm
 from cranfield.ranking.alignment import Alignment
@@ -92,19 +92,19 @@ def plausible(
     # A condensed list has no unjudged documents, and neither has a list with complete judgments.
     if measure.views.condensed or rankings.judged.complete or not len(rows):
         return Plausible(mean, variance)
-    full = with_every_document(ordered.rows(rows))
+    full = with_every_document(ordered if len(rows) == len(value) else ordered.rows(rows))
     if full.has_ties and not isinstance(measure.definition.ties, ClosedForm):
         mean[rows] = variance[rows] = np.nan  # the orders of every draw would have to be enumerated
         return Plausible(mean, variance)
     number = draws or int(np.clip(SCORED // len(rows), FEWEST, MOST))
     drawn, rng = _Drawn(measure, full, deck, rankings.judged.top), np.random.default_rng(seed)
     sums = np.zeros((2, len(rows)))
-    # Measures for which the same grades count share their draws.
-    key = "draws", measure.views, drawn.cutoff, drawn.kept.tobytes(), rows.tobytes(), number, seed
+    # Measures with the same gains for which the same grades count share their draws.
+    key = "draws", measure.gains, measure.views, drawn.cutoff, drawn.kept.tobytes(), rows.tobytes(), number, seed
     if key not in rankings.memo:
-        rankings.memo[key] = [drawn.draw(part, rng) for part in drawn.parts(number)]
-    for draw in rankings.memo[key]:
-        scores = measure.scored(drawn.batch(draw), seed=seed).value.reshape(draw.number, -1)
+        rankings.memo[key] = [drawn.batch(part, rng) for part in drawn.parts(number)]
+    for batch in rankings.memo[key]:
+        scores = measure.scored(batch, seed=seed).value.reshape(-1, len(rows))
         # The distance from the actual score, so that a query without unjudged documents has variance 0.
         change = np.nan_to_num(scores - value[rows])
         sums += change.sum(axis=0), (change**2).sum(axis=0)
@@ -114,28 +114,12 @@ def plausible(
     return Plausible(mean, variance)
 
 
-class _Draw(NamedTuple):
-    """One or more draws: of each document kept its row and cell; which were drawn, and which grade each of them got.
-
-    ``at``, ``shape``: where documents stand in a table of all draws. ``tables``: their ranks.
-    """
-
-    number: int
-    row: Integers
-    cell: Integers
-    drawn: Integers
-    picked: Integers
-    at: Integers
-    shape: tuple[int, int]
-    tables: dict[str, Any]
-
-
 class _Drawn:
     """Batches in which unjudged documents have drawn grades."""
 
     def __init__(self, measure: Measure, full: Batch, deck: Deck, top: float) -> None:
-        definition, self.cutoff = measure.definition, None if measure.views.terminal else measure.rank_cutoff
-        self.uses_ideal = not definition.retrieved_only
+        definition, cutoff = measure.definition, None if measure.views.terminal else measure.rank_cutoff
+        self.cutoff = None if cutoff is None or cutoff >= full.grade.shape[1] else cutoff
         if self.cutoff is not None:
             full = full.compact(full.start < self.cutoff)  # below, only the ideal ranking could change
         self.unjudged = (full.grade < 0).sum(axis=1)
@@ -146,8 +130,9 @@ class _Drawn:
         order = np.argsort(~kept, kind="stable")
         self.grade, self.gain = deck.grades[order], gain[order]
         depth = depth_of(full.start.reshape(-1)[self.at])
-        self.limits = np.cumsum(deck.share[:, order], axis=1).T[:, depth]
+        # Up to `chance` a document has a column; each of the limits below that it reaches gives it the next grade.
         self.chance = deck.share[:, kept].sum(axis=1)[depth]
+        self.limits = np.cumsum(deck.share[:, order], axis=1).T[: max(int(kept.sum()) - 1, 0), depth]
         judged = full.judged if definition.uses_nonrelevant else full.relevant
         self.fixed = (judged | full.nil).reshape(-1)
 
@@ -156,53 +141,48 @@ class _Drawn:
         step = max(1, CELLS // max(self.full.gain.size, 1))
         return (min(step, draws - i) for i in range(0, draws, step))
 
-    def draw(self, draws: int, rng: np.random.Generator) -> _Draw:
+    def batch(self, draws: int, rng: np.random.Generator) -> Batch:
         """Every ranking as often as there are draws, one draw after another."""
         full, (queries, width) = self.full, self.full.gain.shape
+        every = np.tile(np.arange(queries), draws)
         number = rng.random((draws, len(self.at)))
         hit = number < self.chance
         keep = np.broadcast_to(self.fixed, (draws, len(self.fixed))).copy()
         keep[:, self.at] = hit
-        draw, cell = np.divmod(np.flatnonzero(keep), len(self.fixed))
-        row = draw * queries + cell // width
-        # The number of a document picks its grade by the shares of its depth.
-        hits = np.flatnonzero(hit)
-        number, which = number.reshape(-1)[hits], hits % len(self.at)
-        picked = sum((number >= limit[which] for limit in self.limits), np.zeros(len(hits), np.int64))
-        picked = np.minimum(picked, len(self.grade) - 1)  # shares may add up to slightly less than 1
-        at, shape = _cells(row, draws * queries)
-        ranks = {
-            name: scatter(getattr(full, name).reshape(-1)[cell], at, shape, COLUMNS[name])
-            for name in ("start", "size", "nil")
-        }
-        return _Draw(draws, row, cell, np.flatnonzero(~self.fixed[cell]), picked, at, shape, ranks)
-
-    def batch(self, draw: _Draw) -> Batch:
-        """The rankings of a draw with the gains of the measure."""
-        full, drawn = self.full, draw.drawn
-        columns = {name: getattr(full, name).reshape(-1)[draw.cell] for name in ("grade", "gain")}
-        columns["grade"][drawn], columns["gain"][drawn] = self.grade[draw.picked], self.gain[draw.picked]
-        tables = {name: scatter(values, draw.at, draw.shape, COLUMNS[name]) for name, values in columns.items()}
-        every = np.tile(np.arange(len(full.length)), draw.number)
-        by_query = {name: getattr(full, name)[every] for name in ("length", "query", "tail", "nil_grade", "ideal")}
-        row, gain = draw.row[drawn], self.gain[draw.picked]
-        gaining = np.bincount(row[gain > 0], minlength=len(every))
-        if self.uses_ideal:
-            added = scatter(gain, *_cells(row, len(every)), 0)
-            by_query["ideal"] = -np.sort(-np.concatenate([by_query["ideal"], added], axis=1), axis=1)
+        cell, which, number = _columns(keep), _columns(hit), number[hit]
+        picked = sum((number >= limit[which] for limit in self.limits), np.zeros(len(which), np.int64))
+        counts = keep.reshape(-1, width).sum(axis=1)
+        row, drawn = np.repeat(np.arange(len(every)), counts), np.flatnonzero(~self.fixed[cell])
+        # Constant columns are not moved.
+        varied = ["grade", "gain", "start", *(["size"] if full.has_ties else []), *(["nil"] if full.nil.any() else [])]
+        columns = {name: getattr(full, name).reshape(-1)[cell] for name in varied}
+        gain = self.gain[picked]
+        columns["grade"][drawn], columns["gain"][drawn] = self.grade[picked], gain
+        at, shape = _cells(counts)
+        tables = {name: scatter(values, at, shape, COLUMNS[name]) for name, values in columns.items()}
+        constants = {name: constant(COLUMNS[name], shape) for name in COLUMNS if name not in tables}
+        by_query = {name: getattr(full, name)[every] for name in ("length", "query", "tail", "nil_grade")}
+        row = row[drawn]
+        gained = np.bincount(row[gain > 0], minlength=len(every))
+        added = scatter(gain[gain > 0], *_cells(gained), 0)
         return full.changed(
             **tables,
-            **draw.tables,
+            **constants,
             **by_query,
-            document=constant(-1, draw.shape),
-            R=full.R[every] + gaining,
-            N=full.N[every] + self.unjudged[every] - gaining,
+            ideal=-np.sort(-np.concatenate([full.ideal[every], added], axis=1), axis=1),
+            R=full.R[every] + gained,
+            N=full.N[every] + self.unjudged[every] - gained,
             mass=full.mass[every] + np.bincount(row, gain, len(every)),
         )
 
 
-def _cells(row: Integers, rows: int) -> tuple[Integers, tuple[int, int]]:
-    """Where `scatter` puts values of these rows, in ascending order, and the shape of its table."""
-    count = np.bincount(row, minlength=rows)
-    shape = rows, max(int(count.max(initial=0)), 1)
-    return cells(row, ragged(count)[1], shape), shape
+def _columns(table: Booleans) -> Integers:
+    """The columns of the cells that are true, row by row."""
+    counts = table.sum(axis=1)
+    return np.flatnonzero(table) - np.repeat(np.arange(len(table)) * table.shape[1], counts)
+
+
+def _cells(counts: Integers) -> tuple[Integers, tuple[int, int]]:
+    """Where `scatter` puts values row by row, so many in each, and the shape of its table."""
+    shape = len(counts), max(int(counts.max(initial=0)), 1)
+    return cells(*ragged(counts), shape), shape

@@ -251,7 +251,7 @@ def _digests_of(layers: Sequence[Judgments]) -> dict[str, tuple[int, str]]:
     """For each query the number of its judgments, and a digest of them in the order of their documents."""
     digests: dict[str, list[tuple[int, str]]] = {}
     for judgments in layers:
-        rows = _rows(judgments)
+        rows = _with_subtopics(judgments)
         for q, (query, (begin, end)) in enumerate(
             zip(judgments.queries, pairwise(judgments.begin.tolist()), strict=True)
         ):
@@ -272,19 +272,9 @@ def _digest(lines: Iterable[str]) -> str:
     return text_digest("\n".join(lines).encode("utf-8", "surrogateescape"))
 
 
-def _rows(judgments: Judgments) -> list[str]:
+def _with_subtopics(judgments: Judgments) -> list[str]:
     """All that is known of each judged document."""
-    grades = (judgments.grade + 0.0).tolist()  # -0.0 is 0.0
-    rows = [f"{document} {grade!r}" for document, grade in zip(judgments.documents, grades, strict=True)]
-    if (sample := judgments.sample) is not None:
-        columns = [None if of is None else of.tolist() for of in (sample.probability, sample.method)]
-        columns.append(list(sample.strata) if sample.stratified else None)
-        rows = [" ".join(map(str, row)) for row in zip(rows, *(column for column in columns if column), strict=True)]
-    if (spans := judgments.spans) is not None:
-        own = spans.passages
-        places = zip(own.document.tolist(), own.start.tolist(), own.end.tolist(), strict=True)
-        names = list(own.names)
-        rows = [f"{row} {names[d]} {a} {b} {spans.cover!r}" for row, (d, a, b) in zip(rows, places, strict=True)]
+    rows = judgments.facts()
     if (labels := judgments.labels) is not None:
         names = list(labels.names)
         of_row = zip(labels.document.tolist(), labels.subtopic.tolist(), (labels.grade + 0.0).tolist(), strict=True)

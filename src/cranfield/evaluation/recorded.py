@@ -210,7 +210,7 @@ def _position(item: Any, items: list[Any]) -> int:
 def record(reader: RunReader, columns: Sequence[Column], queries: tuple[str, ...]) -> Any:
     """The native program of these columns; None if one of them, or the collection, needs more than a program has."""
     policy, aligner = reader.policy, reader.aligner
-    plain = policy.nil is None and not policy.complete and reader.judgments.spans is None and reader.top == 0
+    plain = policy.nil is None and not policy.complete and reader.top == 0
     if native.Program is None or not plain or not aligner.judged.anonymous or len(aligner.pools) != 1:
         return None
     try:

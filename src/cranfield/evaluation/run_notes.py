@@ -10,11 +10,10 @@ import numpy as np
 from cranfield.data import Booleans, Floats, Integers, Judgments, Run, TextView
 from cranfield.errors import InputError
 from cranfield.evaluation.notes import SMALL, Kind, Note, QueryNames
-from cranfield.evaluation.plan import Column, Plan, Policy
+from cranfield.evaluation.plan import DIVERSITY_MEASURES, Column, Plan, Policy, default_measures
 from cranfield.evaluation.run_scores import RunScores
 from cranfield.evaluation.scores import Scores, handle_undefined, summary_of
 from cranfield.ranking.alignment import Alignment
-from cranfield.ranking.subtopics import diverse
 from cranfield.ranking.views import condense_and_terminate
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def remark_notes(source: Run | Judgments) -> list[Note]:
 
 def subtopic_notes(judgments: Judgments, columns: Sequence[Column]) -> list[Note]:
     """Notes that measures without subtopics use the highest grade of judgments by subtopic."""
-    return subtopic_grades(judgments.name, columns) if judgments.spans is None and diverse(judgments) else []
+    return subtopic_grades(judgments.name, columns) if default_measures(judgments) is DIVERSITY_MEASURES else []
 
 
 def subtopic_grades(name: str, columns: Sequence[Column]) -> list[Note]:

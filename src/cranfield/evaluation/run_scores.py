@@ -34,7 +34,6 @@ from cranfield.ranking.alignment import (
 )
 from cranfield.ranking.batch import Key
 from cranfield.ranking.rankings import Rankings
-from cranfield.ranking.spans import judge_chunks
 from cranfield.ranking.tie_rules import DEFAULT, TieRule, Ties
 from cranfield.wording import few, plural
 
@@ -107,10 +106,7 @@ class RunScores:
     @property
     def retrieves_judged(self) -> bool:
         """Whether any retrieved document is judged for its query."""
-        aligner, positions = self.alignment.aligner, self.alignment.positions
-        if aligner.judgments.spans is not None:  # which have every chunk
-            return bool((aligner.grade[positions.document] >= 0).any())
-        return len(positions.query) > 0
+        return self.alignment.retrieves_judged
 
     def rankings(self, key: AlignmentKey) -> list[tuple[Any, Rankings]]:
         """Every query once: indices of queries (judged queries first) and their rankings."""
@@ -306,7 +302,7 @@ def check_judgments(aligner: Aligner, measure: Measure) -> None:
     elif judgments.preferences is not None and not definition.preferences:
         needed = "judgments by grade, not preferences"
         hint = "measures of preferences are Prefs, NumPrefs, NumPrefsMet and PrefsR"
-    elif definition.spans and judgments.spans is None:
+    elif definition.spans and judgments.of_documents:
         needed = "judgments of passages, not of documents"
         hint = "use --judgments spans, or Collection(spans=...), for a table of passages"
     elif definition.subtopics and aligner.judged.subtopics is None:
@@ -314,14 +310,6 @@ def check_judgments(aligner: Aligner, measure: Measure) -> None:
         hint = "the subtopic is the second column of a qrels file, or column `subtopic` of a table"
     if needed:
         raise InputError([f"{judgments.name}: {measure} needs {needed}"], hint=hint)
-
-
-def check_chunk_measures(columns: Sequence[Column]) -> None:
-    """Raise if a measure needs whole documents, and runs are of chunks."""
-    for column in columns:
-        definition = column.measure.definition
-        if definition.content or definition.collection or definition.documents:
-            raise MeasureError(f"{column.measure} needs judgments of documents, not of passages")
 
 
 def _check_full_length(run: Run, alignment: Alignment, full: int, depth: int | None) -> None:
@@ -409,8 +397,7 @@ class RunReader:
         top = self.page
         if self.costs is not None:
             top = max([top, *(c.last_cost for c in self.columns if c.alignment.costs)])
-        reading = [*self.content_measures, *self.collection_measures, *self.document_measures]
-        return max([top, *map(last_rank_read, reading)])
+        return max([top, *(last_rank_read(column.measure) for column in self.columns)])
 
     @cached_property
     def cost_aligner(self) -> Aligner | None:
@@ -437,15 +424,10 @@ class RunReader:
                 raise error from None  # there are other faults
 
     def _read(self, run: Run) -> dict[Key, Alignment]:
-        judgments = judge_chunks(self.judgments, [run])
-        of_documents = judgments is self.judgments
-        aligner = self.aligner if of_documents else Aligner(judgments, complete=self.policy.complete)
-        alignments = aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
-        if run.empty:
-            empty = [q for q, query in enumerate(judgments.queries) if query in set(run.empty)]
-            for alignment in alignments.values():
-                alignment.length[empty] = 0  # a table has no rows of an empty ranking
-        return alignments
+        judgments = self.judgments.of_runs([run])
+        own = judgments is not self.judgments
+        aligner = Aligner(judgments, complete=self.policy.complete) if own else self.aligner
+        return aligner.read(run, self.keys, by_id=self.by_id, top=self.top)
 
     def scores(self, runs: Sequence[Run], progress: Progress | None = None) -> Iterator[RunScores]:
         """The scores of all runs in turn; the next few runs are read at the same time."""

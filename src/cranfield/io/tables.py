@@ -506,16 +506,8 @@ def with_queries(judgments: Judgments, queries: Iterable[str]) -> Judgments:
     if not nil:
         return judgments
 
-    def extended(begin: Integers) -> Integers:
-        return np.concatenate([begin, np.full(len(nil), begin[-1])])
-
-    spans = judgments.spans
-    return replace(
-        judgments,
-        queries=Strings.of([*judgments.queries, *nil]),
-        begin=extended(judgments.begin),
-        spans=None if spans is None else spans._replace(begin=extended(spans.begin)),
-    )
+    begin = np.concatenate([judgments.begin, np.full(len(nil), judgments.begin[-1])])
+    return replace(judgments, queries=Strings.of([*judgments.queries, *nil]), begin=begin)
 
 
 def _conflict_error(rows: Rows, conflicts: Integers, earlier: Integers, location: Location) -> InputError:

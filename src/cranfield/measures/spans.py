@@ -15,7 +15,7 @@ from cranfield.data import Floats
 from cranfield.measures.catalogue import UNORDERED, Rank, measure
 from cranfield.measures.ties.strategies import OverCuts
 from cranfield.ranking.batch import Batch, ragged, ratio
-from cranfield.ranking.spans import concatenated, union_length
+from cranfield.ranking.spans import PassageJudgments, concatenated, union_length
 
 span_measure = partial(
     measure,
@@ -45,14 +45,15 @@ class Lengths(NamedTuple):
 def lengths(b: Batch, k: int | None) -> Lengths:
     """The lengths for the first k chunks, for rankings in which no tie crosses rank k."""
     if (lengths, k) not in b.memo:
-        spans = None if b.subtopics is None else b.subtopics.judgments.spans
-        assert spans is not None  # the measure says that it needs them
+        judgments = None if b.subtopics is None else b.subtopics.judgments
+        assert isinstance(judgments, PassageJudgments)  # the measure says that it needs them
         rows = len(b.length)
         end = b.length if k is None else np.minimum(b.length, k)
         row, column = np.nonzero(~np.isnan(b.grade) & (b.start < end[:, None]))
-        chunks = spans.passages.take(b.document[row, column])
-        owner, nth = ragged(np.where(b.query >= 0, np.diff(spans.begin)[b.query], 0))
-        judged = spans.relevant.take(spans.begin[b.query[owner]] + nth)
+        chunks = judgments.passages.take(b.document[row, column])
+        begin = judgments.relevant_begin
+        owner, nth = ragged(np.where(b.query >= 0, np.diff(begin)[b.query], 0))
+        judged = judgments.relevant.take(begin[b.query[owner]] + nth)
         either = concatenated([chunks, judged], chunks.names)
         b.memo[lengths, k] = Lengths(
             np.bincount(owner, judged.end - judged.start, rows).astype(np.float64),

@@ -123,6 +123,8 @@ class Aligner:
         all documents, judged or not, that may have a rank up to this.
         """
         joined = io.join(run, self.index, keys, by_id, top)
+        if empty := set(run.empty):  # a table has no rows of an empty ranking
+            joined.queries.length[[q for q, query in enumerate(self.judgments.queries) if query in empty]] = 0
         tops = joined.tops if top else [None] * len(keys)
         return {
             key: Alignment(self, positions, joined.queries, tops=of_key)
@@ -162,6 +164,11 @@ class Alignment:
     def other_length(self) -> Integers:
         """The number of documents retrieved for each query without judgments."""
         return self.queries.other_length
+
+    @property
+    def retrieves_judged(self) -> bool:
+        """Whether any retrieved document is judged for its query."""
+        return bool((self.aligner.grade[self.positions.document] >= 0).any())
 
     @cached_property
     def tied(self) -> bool:

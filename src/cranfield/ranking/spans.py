@@ -8,21 +8,13 @@ the query, and unjudged otherwise.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cranfield.data import Booleans, Floats, Integers, Judgments, Labels, Passages, Run, Spans, Strings, Table
+from cranfield.data import Booleans, Floats, Integers, Judgments, Labels, Passages, Run, Strings, Table
 from cranfield.io.columns import codes_of, first_rows
 from cranfield.ranking.batch import lexsorted, ragged
-
-
-def span_judgments(judgments: Judgments, passages: Passages, cover: float) -> Judgments:
-    """The judgments of these passages, one for each row, with the union of the relevant ones."""
-    relevant = np.flatnonzero(judgments.grade > 0)
-    query, union = merged(judgments.query[relevant], passages.take(relevant))
-    begin = np.searchsorted(query, np.arange(len(judgments.queries) + 1))
-    return replace(judgments, spans=Spans(passages, begin, union, cover))
 
 
 def merged(row: Integers, passages: Passages) -> tuple[Integers, Passages]:
@@ -59,82 +51,113 @@ def concatenated(parts: Sequence[Passages], names: Strings) -> Passages:
     return Passages(names, *map(np.concatenate, columns))
 
 
-def judge_chunks(judgments: Judgments, runs: Sequence[Run]) -> Judgments:
-    """The judgments of all chunks of these runs, and of the relevant passages that none of the chunks covers.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class PassageJudgments(Judgments):
+    """Judgments of passages, each a document and a subtopic of its own; `of_runs` gives those of chunks.
 
-    Such a passage is a document that is not retrieved. Chunks that are not judged have a negative grade. Judgments of
-    documents stay as they are.
+    ``passages``: the passage of each row. ``relevant``: the relevant passages without overlap, and ``relevant_query``:
+    the query of each, in order. ``cover``: the share of a judged passage that a chunk must have.
     """
-    spans, queries = judgments.spans, {name: q for q, name in enumerate(judgments.queries)}
-    if spans is None:
-        return judgments
-    query_rows, ids, of_runs, parts = [], [], [], [spans.passages.names]
-    for run in runs:
-        assert isinstance(run.source, Table) and run.source.passages is not None
-        names, code = codes_of(run.source.query)
-        query_rows.append(np.array([queries.get(name, -1) for name in names], np.int64)[code])
-        ids.append(run.source.document)
-        of_runs.append(run.source.passages)
-        parts.append(run.source.passages.names)
-    names, code = codes_of(Strings.concatenate(parts))
-    begin = np.cumsum([len(part) for part in parts])  # the names of judged passages are the first, in their order
-    chunks = [
-        passages._replace(document=code[start + passages.document])
-        for passages, start in zip(of_runs, begin, strict=False)
-    ]
-    query, passages, chunk_ids = np.concatenate(query_rows), concatenated(chunks, names), Strings.concatenate(ids)
-    if (query < 0).any():
-        kept = np.flatnonzero(query >= 0)
-        query, passages, chunk_ids = query[kept], passages.take(kept), chunk_ids.take(kept)
-    if len(runs) > 1:  # a chunk that a run has twice is reported when the run is aligned
-        number = np.cumsum(np.bincount(query) > 0) - 1  # of the queries that the runs answer
-        kept = np.flatnonzero(first_rows(number[query], chunk_ids) == np.arange(len(query)))
-        query, passages, chunk_ids = query[kept], passages.take(kept), chunk_ids.take(kept)
 
-    chunk, span, judged = _covered(judgments, query, passages, len(names))
-    missed = judgments.grade > 0
-    missed[span] = False
-    uncovered = np.flatnonzero(missed)
-    of_missed = judgments.query[uncovered]
-    missing = spans.passages.take(uncovered)
-    other, other_span, _ = _covered(judgments, of_missed, missing, len(names))
-    document, span = np.concatenate([chunk, other + len(query)]), np.concatenate([span, other_span])
-    grade = np.concatenate([np.where(judged, 0.0, -1.0), np.zeros(len(uncovered))])
-    np.maximum.at(grade, document, judgments.grade[span])
+    measures = ("SpanR@10", "SpanP@10", "SpanIoU@10", "StRecall@10", "RR")  # how much is found, and at which rank first
+    of_documents = False
+    passages: Passages
+    relevant: Passages
+    relevant_query: Integers
+    cover: float
 
-    query = np.concatenate([query, of_missed])
-    order = np.argsort(query, kind="stable")
-    row_of = np.empty_like(order)
-    row_of[order] = np.arange(len(order))
-    labels = judgments.labels
-    assert labels is not None
-    subtopic = np.empty(len(judgments.grade), np.int64)
-    subtopic[labels.document] = labels.subtopic
-    return replace(
-        judgments,
-        begin=np.append(0, np.cumsum(np.bincount(query, minlength=len(judgments.queries)))),
-        documents=Strings.concatenate([chunk_ids, judgments.documents.take(uncovered)]).take(order),
-        grade=grade[order],
-        labels=Labels(row_of[document], subtopic[span], judgments.grade[span], labels.names),
-        spans=spans._replace(passages=concatenated([passages, missing], names).take(order)),
-    )
+    @classmethod
+    def of(cls, judgments: Judgments, passages: Passages, cover: float) -> PassageJudgments:
+        """The judgments of these passages, one for each row."""
+        rows = np.flatnonzero(judgments.grade > 0)
+        query, union = merged(judgments.query[rows], passages.take(rows))
+        return cls(**vars(judgments), passages=passages, relevant=union, relevant_query=query, cover=cover)
 
+    @property
+    def relevant_begin(self) -> Integers:
+        """The first relevant passage of each query, and the end of those of the last one."""
+        return np.searchsorted(self.relevant_query, np.arange(len(self.queries) + 1))
 
-def _covered(
-    judgments: Judgments, query: Integers, passages: Passages, documents: int
-) -> tuple[Integers, Integers, Booleans]:
-    """Pairs of a passage and a relevant judged passage that it covers; and whether its document is judged."""
-    spans = judgments.spans
-    assert spans is not None
-    judged = spans.passages
-    key = judgments.query * documents + judged.document
-    order = np.argsort(key, kind="stable")
-    mine = query * documents + passages.document
-    low, high = (np.searchsorted(key[order], mine, side) for side in ("left", "right"))
-    row, nth = ragged(high - low)
-    span = order[low[row] + nth]
-    overlap = np.minimum(passages.end[row], judged.end[span]) - np.maximum(passages.start[row], judged.start[span])
-    # A quotient, because a product such as 0.55 · 20 may be rounded up to more than 11.
-    covers = overlap / (judged.end - judged.start)[span] >= spans.cover
-    covers &= judgments.grade[span] > 0
-    return row[covers], span[covers], high > low
+    @property
+    def sources(self) -> Strings:
+        """The documents of which passages are judged."""
+        return self.relevant.names
+
+    def facts(self) -> list[str]:
+        """All that is known of each row, besides subtopics, as text."""
+        names, own = list(self.passages.names), self.passages
+        places = zip(own.document.tolist(), own.start.tolist(), own.end.tolist(), strict=True)
+        facts = zip(super().facts(), places, strict=True)
+        return [f"{row} {names[document]} {start} {end} {self.cover!r}" for row, (document, start, end) in facts]
+
+    def of_runs(self, runs: Sequence[Run]) -> PassageJudgments:
+        """The judgments of all chunks of these runs, and of the relevant passages that none of the chunks covers.
+
+        Such a passage is a document that is not retrieved. Chunks that are not judged have a negative grade.
+        """
+        queries = {name: q for q, name in enumerate(self.queries)}
+        query_rows, ids, of_runs, parts = [], [], [], [self.passages.names]
+        for run in runs:
+            assert isinstance(run.source, Table) and run.source.passages is not None
+            names, code = codes_of(run.source.query)
+            query_rows.append(np.array([queries.get(name, -1) for name in names], np.int64)[code])
+            ids.append(run.source.document)
+            of_runs.append(run.source.passages)
+            parts.append(run.source.passages.names)
+        names, code = codes_of(Strings.concatenate(parts))
+        begin = np.cumsum([len(part) for part in parts])  # the names of judged passages are the first, in their order
+        chunks = [
+            passages._replace(document=code[start + passages.document])
+            for passages, start in zip(of_runs, begin, strict=False)
+        ]
+        query, passages, chunk_ids = np.concatenate(query_rows), concatenated(chunks, names), Strings.concatenate(ids)
+        if (query < 0).any():
+            kept = np.flatnonzero(query >= 0)
+            query, passages, chunk_ids = query[kept], passages.take(kept), chunk_ids.take(kept)
+        if len(runs) > 1:  # a chunk that a run has twice is reported when the run is aligned
+            number = np.cumsum(np.bincount(query) > 0) - 1  # of the queries that the runs answer
+            kept = np.flatnonzero(first_rows(number[query], chunk_ids) == np.arange(len(query)))
+            query, passages, chunk_ids = query[kept], passages.take(kept), chunk_ids.take(kept)
+
+        chunk, span, judged = self._covered(query, passages, len(names))
+        missed = self.grade > 0
+        missed[span] = False
+        uncovered = np.flatnonzero(missed)
+        of_missed = self.query[uncovered]
+        missing = self.passages.take(uncovered)
+        other, other_span, _ = self._covered(of_missed, missing, len(names))
+        document, span = np.concatenate([chunk, other + len(query)]), np.concatenate([span, other_span])
+        grade = np.concatenate([np.where(judged, 0.0, -1.0), np.zeros(len(uncovered))])
+        np.maximum.at(grade, document, self.grade[span])
+
+        query = np.concatenate([query, of_missed])
+        order = np.argsort(query, kind="stable")
+        row_of = np.empty_like(order)
+        row_of[order] = np.arange(len(order))
+        labels = self.labels
+        assert labels is not None
+        subtopic = np.empty(len(self.grade), np.int64)
+        subtopic[labels.document] = labels.subtopic
+        return replace(
+            self,
+            begin=np.append(0, np.cumsum(np.bincount(query, minlength=len(self.queries)))),
+            documents=Strings.concatenate([chunk_ids, self.documents.take(uncovered)]).take(order),
+            grade=grade[order],
+            labels=Labels(row_of[document], subtopic[span], self.grade[span], labels.names),
+            passages=concatenated([passages, missing], names).take(order),
+        )
+
+    def _covered(self, query: Integers, passages: Passages, documents: int) -> tuple[Integers, Integers, Booleans]:
+        """Pairs of a passage and a relevant judged passage that it covers; and whether its document is judged."""
+        judged = self.passages
+        key = self.query * documents + judged.document
+        order = np.argsort(key, kind="stable")
+        mine = query * documents + passages.document
+        low, high = (np.searchsorted(key[order], mine, side) for side in ("left", "right"))
+        row, nth = ragged(high - low)
+        span = order[low[row] + nth]
+        overlap = np.minimum(passages.end[row], judged.end[span]) - np.maximum(passages.start[row], judged.start[span])
+        # A quotient, because a product such as 0.55 · 20 may be rounded up to more than 11.
+        covers = overlap / (judged.end - judged.start)[span] >= self.cover
+        covers &= self.grade[span] > 0
+        return row[covers], span[covers], high > low

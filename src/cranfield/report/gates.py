@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from cranfield.analysis.compare import Comparison
-from cranfield.analysis.gates import Check, Outcome, Verdict
+from cranfield.analysis.gates import LIMITS, Check, Outcome, Verdict
 from cranfield.analysis.significance import lowest_p
 from cranfield.report.compare import chance_words, method, quantity
 from cranfield.report.pages import piped
@@ -103,7 +103,8 @@ def _against(check: Check, comparison: Comparison) -> str:
 
 def _limit(check: Check) -> str:
     mean, limit = check.mean, check.limit
-    sign, side = (1, "below") if check.rule == "at_least" else (-1, "above")
+    side = LIMITS[check.rule]
+    sign = 1 if side == "below" else -1
     # A mean just beyond the limit must not be rounded to it.
     kept = (d for d in range(4, 17) if check.outcome != "failed" or sign * float(f"{mean:.{d}f}") < sign * limit)
     digits = next(kept, 17)

@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -27,6 +29,7 @@ from cranfield.evaluation.plan import Plan
 from cranfield.io import check_qrels, check_run
 from cranfield.io.columns import NUMBER, QRELS_COLUMNS, RUN_COLUMNS, choose_columns
 from cranfield.io.faults import TableKind, quotable
+from cranfield.io.register import active
 from cranfield.io.streams import short_name
 from cranfield.spark.shards import RUN_BITS, RUN_MASK
 
@@ -267,6 +270,8 @@ def _load(spark: Any, path: str, csv_options: Mapping[str, Any] | None = None) -
     """The rows of a file, or its lines."""
     if path == "-":
         raise InputError(["Spark cannot read standard input"], hint="give a path that every worker can open")
+    if os.fsencode(path) != path.encode(errors="replace"):
+        raise InputError([f"{path}: Spark reads files whose names are UTF-8"], hint="rename the file")
     name, reader = _reader(path), spark.read
     if name == "csv":
         reader = reader.options(
@@ -280,6 +285,9 @@ def _load(spark: Any, path: str, csv_options: Mapping[str, Any] | None = None) -
         if "PATH_NOT_FOUND" in str(error):
             raise InputError([f"{path}: there is no such file"]) from None
         raise InputError([f"{path}: Spark cannot read this as {name}"]) from None
+    for file in map(urlsplit, rows.inputFiles()):
+        if file.scheme == "file":  # one of this machine, also from a pattern, a folder or a URL
+            active().read(url2pathname(file.path))
     if "_corrupt_record" in rows.columns:
         raise InputError([f"{path}: Spark reads JSON Lines, one object per line; this file has something else"])
     return rows

@@ -54,6 +54,12 @@ READ = ("qrels", "intents", "documents", "queries", "rel", "nil", "full_length",
 _RECORDS = shards.schema(shards.RECORD)
 
 
+def check_collection(collection: Collection) -> None:
+    """Raise an error if the collection has parts that are not read here."""
+    if others := [name for name in collection.chosen if name not in READ]:
+        raise UsageError(f"{one_of(others)} cannot be used on Spark", hint="use cranfield.evaluate")
+
+
 def evaluate(
     qrels: Any,
     runs: Any,
@@ -106,8 +112,7 @@ def evaluate(
     """
     collection = Collection.of(qrels)
     qrels, intents, corpus = collection.qrels, collection.intents, collection.documents
-    if others := [name for name in collection.chosen if name not in READ]:
-        raise UsageError(f"{one_of(others)} cannot be used on Spark", hint="use cranfield.evaluate")
+    check_collection(collection)
     plan = make_plan(measures, collection.policy(**options), show)
     run_columns, judged_columns = frames.run_columns(runs, columns, plan), frames.qrels_columns(qrels, qrels_columns)
     frames.use_this_python(runs.sparkSession)

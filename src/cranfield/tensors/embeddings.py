@@ -249,6 +249,7 @@ class Scorer:
     def only(self, queries: Integers) -> Scorer:
         """The scorer of these queries alone."""
         chosen = copy.copy(self)
+        chosen.block = self.step  # few queries and very many documents are a slow product
         chosen.embeddings = self.embeddings[self.ops.to_device(queries, self.embeddings)]
         chosen.queries = len(queries)
         return chosen

@@ -42,6 +42,7 @@ from cranfield.io.documents import read_texts
 from cranfield.io.register import atomic_write
 from cranfield.io.spans import parse_ids
 from cranfield.parallel import in_background
+from cranfield.ranking.spans import PassageJudgments
 from cranfield.report import exposure
 from cranfield.report import groups as by_group
 from cranfield.report.audit import EFFECTS, bottom_line
@@ -206,7 +207,7 @@ def _of_rankings(
     done(3)
     shown = {name for ranking in pages for name in ranking["documents"]}
     chunks = None
-    if evaluation.judgments.spans is not None:
+    if not evaluation.judgments.of_documents:
         chunks = parse_ids(Strings.of(sorted(shown)), "")
         shown = set(chunks.names)
     text_of = texts if isinstance(texts, Mapping) else read_texts(texts, shown)
@@ -440,12 +441,11 @@ def _grade(grade: float | None) -> float | int | None:
 def _marked_chunks(evaluation: Evaluation, chunks: Passages, texts: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """The texts of chunks by query, as parts: every second part is in a relevant passage."""
     judgments, names = evaluation.judgments, list(chunks.names)
-    spans = judgments.spans
-    assert spans is not None
+    assert isinstance(judgments, PassageJudgments)
     row_of = {name: row for row, name in enumerate(passage_ids(chunks))}
     marked: dict[str, dict[str, Any]] = {}
     for q, query in enumerate(judgments.queries):
-        relevant = spans.relevant.take(np.arange(spans.begin[q], spans.begin[q + 1]))
+        relevant = judgments.relevant.take(np.flatnonzero(judgments.relevant_query == q))
         of_document: dict[str, list[tuple[int, int]]] = {}
         columns = relevant.document.tolist(), relevant.start.tolist(), relevant.end.tolist()
         for code, first, last in zip(*columns, strict=True):
