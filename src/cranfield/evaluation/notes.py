@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from cranfield.ranking.tie_rules import DEFAULT, TIE_RULES
 from cranfield.wording import few, plural, printable
@@ -30,10 +30,11 @@ FEW_RUNS = 5  # notes of one kind on more runs can be summarised
 SMALL = 0.00005  # smaller changes of a mean are not visible in four decimals
 
 
-class QueryNames(NamedTuple):
+@dataclass(frozen=True)
+class QueryNames:
     """The number of queries of a note, and the names of the first few."""
 
-    number: int = 0
+    count: int = 0
     first: Sequence[str] = ()
 
     @classmethod
@@ -41,8 +42,8 @@ class QueryNames(NamedTuple):
         return cls(len(names), names)
 
     def __str__(self) -> str:
-        shown = ", ".join(self.first[:5]) + (", ..." if self.number > 5 else "")
-        return f"{plural(self.number, 'query')} ({shown})"
+        shown = ", ".join(self.first[:5]) + (", ..." if self.count > 5 else "")
+        return f"{plural(self.count, 'query')} ({shown})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -221,7 +222,7 @@ def _subtopics(sentence: str) -> Callable[[Sequence[Note]], list[str]]:
 
 def _compared(note: Note) -> str:
     measures, left_out = note.values["measures"], note.values["left_out"]
-    missing = f"; {left_out} left out because some run has no value there" if left_out.number else ""
+    missing = f"; {left_out} left out because some run has no value there" if left_out.count else ""
     return f"{', '.join(measures)}{': ' if measures else ''}compared on {note.values['queries']}{missing}"
 
 
@@ -259,7 +260,7 @@ SENTENCES: dict[Kind, str | Callable[[Sequence[Note]], list[str]]] = {
     ],
     "unanswerable_queries": _each(
         lambda note: (
-            f"{note.values['queries']} {'has' if note.values['queries'].number == 1 else 'have'} no relevant document"
+            f"{note.values['queries']} {'has' if note.values['queries'].count == 1 else 'have'} no relevant document"
         )
     ),
     "above_one": _above_one,
@@ -318,7 +319,7 @@ SENTENCES: dict[Kind, str | Callable[[Sequence[Note]], list[str]]] = {
 
 
 def _query_counts(group: Sequence[Note]) -> str:
-    counts = [note.values["queries"].number for note in group]
+    counts = [note.values["queries"].count for note in group]
     low, high = min(counts), max(counts)
     return plural(low, "query") if low == high else f"{low:,} to {plural(high, 'query')}"
 

@@ -36,7 +36,7 @@ def score_notes(scores: Scores) -> Iterator[Note]:
 
 def undefined_note(column: Column, queries: QueryNames) -> Note:
     """A note on the queries for which a measure is undefined."""
-    names = QueryNames(queries.number, tuple(queries.first[:MAX_QUERIES]))
+    names = QueryNames(queries.count, tuple(queries.first[:MAX_QUERIES]))
     return Note("undefined", measure=column.label, values={"queries": names, "credit": column.aggregate == "credit"})
 
 
@@ -155,9 +155,9 @@ def figure_notes(run: str, figures: Figures, plan: Plan) -> Iterator[Note]:
     counted = plan.policy.queries
     if figures.scores_against_ranks:
         yield Note("scores_against_ranks", run, values={"queries": figures.scores_against_ranks})
-    if figures.missing.number:
+    if figures.missing.count:
         yield Note("unanswered_queries", run, values={"queries": figures.missing, "counted": counted})
-    if figures.other.number and counted != "run":
+    if figures.other.count and counted != "run":
         yield Note("unjudged_queries", run, values={"queries": figures.other})
     yield from () if plan.policy.complete else unjudged_notes(run, figures.judged_at_depth)
     unknown = dict.fromkeys(figures.tie_unknown)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -32,7 +33,8 @@ _BLANKS = re.compile("[\t\n\v\f\r ]+")
 MAX_OPEN_FILES = 128  # files that stay open between format detection and reading
 
 
-class Stream(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class Stream:
     """A source of bytes and its first bytes; each call of ``opener`` starts from the beginning."""
 
     source_name: str  # what error messages call it

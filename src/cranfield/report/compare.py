@@ -147,7 +147,7 @@ def notes(
 
 def _plain(note: Note) -> bool:
     """Whether a note only says on which queries all runs were compared, whose number the table has."""
-    return note.kind == "compared" and not note.values["left_out"].number
+    return note.kind == "compared" and not note.values["left_out"].count
 
 
 def _against(comparison: Comparison, result: MeasureComparison) -> Iterator[tuple[int, Versus]]:

@@ -332,7 +332,7 @@ def _summed_up(
     runs = tuple(dict.fromkeys([*order, *sorted(overview.runs)]))
     notes: list[Note] = []
     for column, names in zip(plan.columns, _undefined(plan, values, summaries), strict=True):
-        if column.part == "value" and names.number:
+        if column.part == "value" and names.count:
             notes.append(undefined_note(column, names))
     notes += evaluation_notes
     for name in runs:
@@ -359,7 +359,7 @@ def _summed_up(
 def _undefined(plan: Plan, values: Any, summaries: Mapping[str, Summary]) -> list[QueryNames]:
     """For each column the queries without a value in some run."""
     by_run = [summary.undefined for summary in summaries.values()]
-    if len(by_run) == 1 or not any(names.number for undefined in by_run for names in undefined):
+    if len(by_run) == 1 or not any(names.count for undefined in by_run for names in undefined):
         return list(by_run[0])
     pairs = _frame(plan, values).where("value is null").select("measure", "query").distinct()
     merged = _merged(pairs.mapInArrow(totals.undefined_names, PACKED_SCHEMA))
@@ -433,10 +433,10 @@ def _check_runs(overview: _Overview, order: Sequence[str], plan: Plan) -> None:
 def _check_defined(plan: Plan, summaries: Mapping[str, Summary]) -> None:
     for run, summary in sorted(summaries.items()):
         for column, names in zip(plan.columns, summary.undefined, strict=True):
-            if names.number:
-                first = ", ".join(names.first) + (", ..." if names.number > len(names.first) else "")
+            if names.count:
+                first = ", ".join(names.first) + (", ..." if names.count > len(names.first) else "")
                 raise CranfieldError(
-                    f"{column.label} of {run} is undefined for {names.number} of {summary.counted} queries: {first}",
+                    f"{column.label} of {run} is undefined for {names.count} of {summary.counted} queries: {first}",
                     hint="these queries have no relevant documents; use undefined=skip, zero or one",
                 )
 

@@ -119,10 +119,10 @@ def added(a: Any, b: Any) -> Any:
     """The sum of two numbers, arrays, or records and tuples of such; of disjoint sets of queries, the union."""
     if isinstance(a, Summary):
         return Summary(*(added(getattr(a, field.name), getattr(b, field.name)) for field in fields(a)))
-    if isinstance(a, QueryNames):
-        return QueryNames(a.number + b.number, heapq.nsmallest(MAX_NAMES, [*a.first, *b.first]))
     if isinstance(a, tuple):
         return tuple(map(added, a, b))
+    if isinstance(a, QueryNames):
+        return QueryNames(a.count + b.count, heapq.nsmallest(MAX_NAMES, [*a.first, *b.first]))
     return a or b if isinstance(a, bool) else a + b
 
 
