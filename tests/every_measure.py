@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+
+from cranfield.ranking.rankings import Judged, Pool, Rankings
 
 # Every measure of the catalogue, with parameters that reach its branches.
 VARIANTS = {
@@ -132,3 +136,26 @@ def orders(ranking: list[list[float | None]]) -> list[list[float | None]]:
 
 def same(a: float, b: float) -> bool:
     return (np.isnan(a) and np.isnan(b)) or abs(a - b) < 1e-9
+
+
+Groups = list[tuple[Any, ...]]  # documents by descending score; those of a tuple are tied
+TOP = 3.0
+
+
+def rankings_of(given: Sequence[tuple[Groups, list[int]]]) -> Rankings:
+    """One ranking for each of these."""
+    rows = [
+        (grade, q, sum(map(len, groups[:g])), len(group), i)
+        for q, (groups, _) in enumerate(given)
+        for g, group in enumerate(groups)
+        for i, grade in enumerate(group)
+        if grade is not None
+    ]
+    missed = [(grade, q) for q, (_, grades) in enumerate(given) for grade in grades]
+    grade = np.array([row[0] for row in rows] + [grade for grade, _ in missed], float)
+    query = np.array([row[1] for row in rows] + [q for _, q in missed], np.int64)
+    by_query = np.argsort(query, kind="stable")
+    pool = Pool.of(Judged(grade, TOP), query[by_query], by_query, np.arange(len(given)))
+    row, start, size, position = np.array([row[1:] for row in rows], np.int64).reshape(-1, 4).T
+    length = np.array([sum(map(len, groups)) for groups, _ in given], np.int64)
+    return Rankings(pool, length, row, np.arange(len(rows)), start, size, position, position)

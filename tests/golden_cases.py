@@ -49,9 +49,9 @@ def check(case: dict[str, Any]) -> None:
     scores = cf.evaluate(cf.Collection(qrels, **given), {"q": case["run"]}, case["name"]).to_dict()
     value = scores["runs"]["run"][case["name"]]["queries"]["q"]
     if case["expected"] is None:
-        assert value is None
+        assert value is None, case["id"]
     else:
-        assert value == pytest.approx(case["expected"], abs=case["tol"])
+        assert value == pytest.approx(case["expected"], abs=case["tol"]), case["id"]
 
 
 def without_notes(qrels: Any, run: Any, measures: Any, **options: Any) -> cf.Scores:

@@ -13,9 +13,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import cranfield as cf
 from cranfield import example
+from cranfield.cli.main import cli
 
 README = Path(__file__).parents[1] / "README.md"
 TEXT = README.read_text(encoding="utf-8") if README.exists() else ""
@@ -90,9 +92,10 @@ def test_the_numbers_of_the_tie_story() -> None:
 
 
 @pytest.mark.parametrize("command", re.findall(r"^\|[^|]*\| `cranfield (.*)` \|$", TEXT, re.MULTILINE))
-def test_commands_of_the_table(command: str, collection: Path) -> None:
-    done = run(f"cranfield {command}", collection)
-    assert done.returncode == 0, done.stderr
+def test_commands_of_the_table(command: str, collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(collection)
+    done = CliRunner().invoke(cli, shlex.split(command))
+    assert done.exit_code == 0, done.output
 
 
 @pytest.mark.parametrize("block", [block for language, block in BLOCKS if language == "python"])

@@ -202,12 +202,11 @@ def _call(function: Any, qrels: Any, *arguments: Any, **options: Any) -> Any:
 
 
 def file(case: Case, measures: Sequence[str], ties: str, settings: Settings) -> dict[str, Values]:
-    """Files of TREC text."""
+    """Files of TREC text; without notes, which take longer than the values and are those of `brackets`, too."""
     qrels, run, options = _files(case)
     with refusing():
-        return _of_scores(
-            measures, _call(cf.evaluate, qrels, run, measures, ties=ties, **options, **settings).to_dict()
-        )
+        evaluation = _call(cf.Evaluator, qrels, measures, ties=ties, **options, **settings).evaluation(run)
+    return _of_scores(measures, evaluation.table(evaluation.columns).to_dict())
 
 
 def brackets(case: Case, measures: Sequence[str], ties: str, settings: Settings) -> dict[str, Values]:
@@ -464,7 +463,9 @@ def spark(case: Case, measures: Sequence[str], ties: str, settings: Settings) ->
 def _session() -> Any:
     from cranfield.spark.frames import session
 
-    return session("local[1]", **{"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"})
+    brief = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    few = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.extraJavaOptions": brief}
+    return session("local[1]", **few)
 
 
 DOORS: dict[str, Door] = {

@@ -9,17 +9,25 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from every_measure import NAMES
+from every_measure import NAMES, rankings_of
 
 GRADES = (0, 1, 3)
-WORLDS = [world for n in range(5) for world in itertools.product(GRADES, repeat=n)]
+World = tuple[int | None, ...]
+WORLDS: list[World] = [world for n in range(5) for world in itertools.product(GRADES, repeat=n)]
 MISSED = ((), (1,), (3, 0))
+WITH_HOLES = {tuple(grade or None for grade in world) for world in WORLDS} - {*WORLDS}
+ASKED = [*itertools.product(WORLDS, MISSED), *((world, ()) for world in WITH_HOLES)]
+RANKINGS = rankings_of([([(grade,) for grade in world], [3, *missed]) for world, missed in ASKED])
 
 
-@functools.cache
-def score_of(name: str, world: tuple[int | None, ...], missed: tuple[int, ...] = ()) -> float:
-    """A ranking and its neighbours are asked for many times."""
-    return cf.parse(name)(list(world), [3, *missed])
+@functools.lru_cache(1)
+def scores(name: str) -> dict[tuple[World, tuple[int, ...]], float]:
+    """The score of every ranking, from one evaluation."""
+    return dict(zip(ASKED, cf.parse(name).values(RANKINGS).value.tolist(), strict=True))
+
+
+def score_of(name: str, world: World, missed: tuple[int, ...] = ()) -> float:
+    return scores(name)[world, missed]
 
 
 def below(a: float, b: float) -> bool:

@@ -10,10 +10,16 @@ import cranfield as cf
 from cranfield.measures import FAMILIES
 from golden_cases import CASES, SPANS, check, symbol
 
+OF_SYMBOL: dict[str, list[dict[str, Any]]] = {}
+for case in CASES:
+    OF_SYMBOL.setdefault(symbol(case), []).append(case)
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{cf.measures.CATALOGUE[symbol(case)].family}-{case['id']}")
-def test_golden(case: dict[str, Any]) -> None:
-    check(case)
+
+@pytest.mark.parametrize("symbol", OF_SYMBOL)
+def test_golden(symbol: str) -> None:
+    """All cases of a measure; a failure names its case."""
+    for case in OF_SYMBOL[symbol]:
+        check(case)
 
 
 def test_every_measure_has_a_case() -> None:

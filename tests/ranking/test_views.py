@@ -87,9 +87,8 @@ def test_terminal(name: str, cut: bool, condensed: bool, ranking: list, missed: 
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("condensed", [False, True])
 @settings(max_examples=12, deadline=None)
-@given(untied, missed, st.integers(1, 6))
+@given(st.booleans(), untied, missed, st.integers(1, 6))
 def test_depth(name: str, condensed: bool, ranking: list, missed: list, depth: int) -> None:
     views = {"depth": depth, "condensed": condensed, "terminal": False}
     missed = [*missed, TOP]  # the collection's top grade stays what it is when documents are cut off

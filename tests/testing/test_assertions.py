@@ -140,27 +140,20 @@ def test_search(rankings):
 """
 
 
+def run_suite(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """pytest with our plugin alone, by its module: the entry point is there only where the package is installed."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "cranfield.testing.pytest_plugin", "-p", "no:cacheprovider"]
+    environment = os.environ | {"COLUMNS": "100", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run([*command, *options], cwd=folder, capture_output=True, text=True, env=environment)
+
+
 def test_the_plugin_writes_baselines_and_shows_tables(tmp_path: Path) -> None:
     (tmp_path / "test_search.py").write_text(SUITE)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
 
     def suite(worse: int, *options: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / "worse").write_text(str(worse))
-        # Not the entry point, so that the plugin is not loaded twice where it is installed.
-        plugin = [
-            "-p",
-            "no:cranfield",
-            "-p",
-            "cranfield.testing.pytest_plugin",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:xdist",
-        ]
-        command = [sys.executable, "-m", "pytest", "-q", *plugin, *options]
-        return subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"COLUMNS": "100"}
-        )
+        return run_suite(tmp_path, *options)
 
     missing = suite(0)
     assert missing.returncode == 1 and "write it with `pytest --update-baselines`" in missing.stdout
@@ -208,12 +201,6 @@ class TestB:
 def test_ids(rankings, name):
     check(rankings, GOOD if name == "a b" else not GOOD)
 """
-
-
-def run_suite(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    plugin = ["-p", "no:cranfield", "-p", "cranfield.testing.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    command = [sys.executable, "-m", "pytest", "-q", *plugin, *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ | {"COLUMNS": "100"})
 
 
 def test_no_two_tests_share_a_baseline(tmp_path: Path) -> None:
@@ -297,9 +284,7 @@ def test_changed_spans_in_memory_are_noticed_without_our_source(tmp_path: Path) 
 
     def suite(changed: int, *options: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / "changed").write_text(str(changed))
-        words = ["-p", "no:cranfield", "-p", "cranfield.testing.pytest_plugin", "-p", "no:cacheprovider"]
-        command = [sys.executable, "-m", "pytest", "-q", *words, "-p", "no:xdist", *options]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"COLUMNS": "99"})
+        return run_suite(tmp_path, *options)
 
     assert suite(0, "--update-baselines").returncode == 0
     assert suite(0).returncode == 0

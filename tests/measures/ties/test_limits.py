@@ -20,15 +20,12 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import cranfield as cf
 from cranfield.measures import Measure
-from cranfield.ranking.rankings import Judged, Pool, Rankings
-from every_measure import GAINING, NAMES
+from every_measure import GAINING, NAMES, Groups, rankings_of
 
-Groups = list[tuple[Any, ...]]  # documents by descending score; those of a tuple are tied
 OF_RETRIEVED = ["AP(R='retrieved')", "AP(R='retrieved')@4", "nDCG(R='retrieved')@3", "R(R='retrieved')@2", "F1(R='retrieved')@3"]  # fmt: skip
 EVERY_NAME = [*NAMES, *GAINING, *OF_RETRIEVED]
 VIEWS = ("", "condensed", "terminal", "condensed, terminal", "depth=3", "depth=3, condensed", "depth=3, terminal",
          "depth=2, condensed, terminal", "depth=3, full=3, terminal")  # fmt: skip
-TOP = 3.0
 
 
 def limits(values: Any) -> tuple[float, float]:
@@ -69,25 +66,6 @@ def random_ranking(rng: random.Random) -> tuple[Groups, list[int]]:
     grades = rng.choice([(None, None, -1, 0, 0, 1, 1, 2, 3), (None, None, 0, 0, 2, 2)])
     groups = random_groups(rng, [rng.choice(grades) for _ in range(rng.randint(0, 6))])
     return groups, [rng.choice([0, 0, 1, 2, 3, -1]) for _ in range(rng.randint(0, 3))]
-
-
-def rankings_of(given: Sequence[tuple[Groups, list[int]]]) -> Rankings:
-    """One ranking for each of these."""
-    rows = [
-        (grade, q, sum(map(len, groups[:g])), len(group), i)
-        for q, (groups, _) in enumerate(given)
-        for g, group in enumerate(groups)
-        for i, grade in enumerate(group)
-        if grade is not None
-    ]
-    missed = [(grade, q) for q, (_, grades) in enumerate(given) for grade in grades]
-    grade = np.array([row[0] for row in rows] + [grade for grade, _ in missed], float)
-    query = np.array([row[1] for row in rows] + [q for _, q in missed], np.int64)
-    by_query = np.argsort(query, kind="stable")
-    pool = Pool.of(Judged(grade, TOP), query[by_query], by_query, np.arange(len(given)))
-    row, start, size, position = np.array([row[1:] for row in rows], np.int64).reshape(-1, 4).T
-    length = np.array([sum(map(len, groups)) for groups, _ in given], np.int64)
-    return Rankings(pool, length, row, np.arange(len(rows)), start, size, position, position)
 
 
 class Enumerated:
@@ -135,7 +113,7 @@ def has_view(name: str, view: str) -> bool:
 
 @pytest.mark.parametrize("name", EVERY_NAME)
 def test_expected_best_and_worst_are_those_of_all_orders(name: str) -> None:
-    enumerated = Enumerated(name, 40)
+    enumerated = Enumerated(name, 25)
     if name not in GAINING:  # the others have no bounds
         low, high = parse(name).definition.bounds
         values = parse(name).values(enumerated.untied).value
