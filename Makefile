@@ -32,9 +32,10 @@ $(VENV)/made:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	@touch $@
 
-# The package itself: rebuilt when the native sources change; Python files are used in place.
+# The package itself: rebuilt when the native sources change; Python files are used in place. Each environment builds in
+# a folder of its own, so that several can be made side by side.
 $(VENV)/installed: $(VENV)/made $(SOURCES)
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --config-settings build-dir=$(VENV)/build --editable .
 	@touch $@
 
 # What a group of tools adds to the package that is installed; it is not built again.
