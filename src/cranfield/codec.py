@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -179,7 +180,7 @@ def text(data: Any) -> str:
     import json
 
     shown = json.dumps(data, allow_nan=False, ensure_ascii=False)
-    return CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", shown) + "\n"
+    return re.sub(CONTROL, lambda match: f"\\u{ord(match[0]):04x}", shown) + "\n"
 
 
 def plain(value: Any, *, infinite: bool = False) -> Any:

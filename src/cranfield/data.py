@@ -26,12 +26,11 @@ LONG_TEXT = 64  # bytes from which strings are compared one by one
 Smoothing = Literal["dirichlet", "printed"]  # of language models; printed: as Hui et al. (2017) print it
 
 
-@dataclass(frozen=True, eq=False)
 class Strings:
     """A column of ids in Arrow's layout: string i is ``data[offsets[i]:offsets[i + 1]]``."""
 
-    offsets: Integers
-    data: Bytes
+    def __init__(self, offsets: Integers, data: Bytes) -> None:
+        self.offsets, self.data = offsets, data
 
     def __repr__(self) -> str:
         shown = [decodable(self[i]) for i in range(min(len(self), 3))]
@@ -105,8 +104,7 @@ class Strings:
         return Strings(offsets, self.data[index])
 
 
-@dataclass(frozen=True, eq=False)
-class Labels:
+class Labels(NamedTuple):
     """Judgments by subtopic: row i says that document ``document[i]`` has ``grade[i]`` for ``subtopic[i]``.
 
     ``document`` is a row of the `Judgments` with these labels; ``subtopic`` is an index of ``names``.
@@ -118,8 +116,7 @@ class Labels:
     names: Strings
 
 
-@dataclass(frozen=True, eq=False)
-class Intents:
+class Intents(NamedTuple):
     """Weights of subtopics: row i says that subtopic ``subtopic[i]`` of query ``query[i]`` has ``weight[i]``.
 
     ``query`` is a row of the queries of the `Judgments` with these intents; ``subtopic`` is an index of the names of
@@ -131,8 +128,7 @@ class Intents:
     weight: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Navigational:
+class Navigational(NamedTuple):
     """Intents of readers who need one document: row i is subtopic ``subtopic[i]`` of query ``query[i]``.
 
     Both count rows as those of `Intents` do. All other intents are informational: their readers have a use for every
@@ -143,8 +139,7 @@ class Navigational:
     subtopic: Integers
 
 
-@dataclass(frozen=True, eq=False)
-class PreferenceJudgments:
+class PreferenceJudgments(NamedTuple):
     """The preferences of all queries; documents are rows of the `Judgments` that have them.
 
     ``begin`` (q + 1): the pairs of query q are rows ``begin[q]:begin[q + 1]`` of ``better``, ``worse`` and ``group``:
@@ -167,8 +162,7 @@ class PreferenceJudgments:
     single: Booleans
 
 
-@dataclass(frozen=True, eq=False)
-class JudgmentSample:
+class JudgmentSample(NamedTuple):
     """How the documents to judge were drawn, for each row of the `Judgments` that have it.
 
     ``stratum``: the number of the stratum among those of the query, bytewise by name; ``strata`` has the names, one for
@@ -188,8 +182,7 @@ class JudgmentSample:
         return self.probability is None or len(self.strata.data) > 0
 
 
-@dataclass(frozen=True, eq=False)
-class Passages:
+class Passages(NamedTuple):
     """Passages of documents: row i is from ``start[i]`` up to ``end[i]``, without it, of ``names[document[i]]``."""
 
     names: Strings
@@ -199,10 +192,10 @@ class Passages:
 
     def take(self, rows: Integers) -> Passages:
         """The passages at these rows, in this order."""
-        return replace(self, document=self.document[rows], start=self.start[rows], end=self.end[rows])
+        return self._replace(document=self.document[rows], start=self.start[rows], end=self.end[rows])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Judgments:
     """Relevance judgments: the judged documents of every query, each once, with a grade.
 
@@ -268,7 +261,7 @@ class Judgments:
         return decodable(f"Judgments: {printable(self.name)}, {counts}")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """A run in memory as columns, one row per retrieved document, in input order."""
 
@@ -301,14 +294,14 @@ class Table:
         )
 
 
-@dataclass(frozen=True, eq=False)
 class TableStream:
     """A run in a file of rows that is read piece by piece; each call of ``pieces`` starts from the beginning.
 
     A piece ends where a query ends, so that a file whose queries are contiguous is never held in memory.
     """
 
-    pieces: Callable[[], Iterator[Table]]
+    def __init__(self, pieces: Callable[[], Iterator[Table]]) -> None:
+        self.pieces = pieces
 
 
 ListedItems = Literal["documents", "questions"]
@@ -334,7 +327,7 @@ class DailyRankings(dict[str, dict[str, float]]):
 Opener = Callable[[], Any]  # returns a file descriptor or an object with ``readinto``; may be called again
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """The rankings of one system; ``source`` has the rows, and is read only when needed.
 

@@ -84,7 +84,7 @@ Positive = Annotated[float, Limits(0, ends="(]")]
 NotNegative = Annotated[float, Limits(0)]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class Type:
     """A declared type. ``metadata``: what `Annotated` adds, outermost first. ``optional``: None is allowed, too."""
 
@@ -101,7 +101,7 @@ class Type:
         return self.find(str) or ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Scalar(Type):
     """A number, a text or a flag: int, float, str or bool."""
 
@@ -113,14 +113,14 @@ class Scalar(Type):
         return self.find(Limits) or UNLIMITED
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Choice(Type):
     """One of a few values."""
 
     names: tuple[Any, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ListOf(Type):
     """Any number of values of one type. ``python``: the container."""
 
@@ -128,21 +128,21 @@ class ListOf(Type):
     python: Any
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ArrayOf(Type):
     """An array of NumPy. ``python``: the type of its numbers."""
 
     python: Any
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class TupleOf(Type):
     """As many values as there are types."""
 
     items: tuple[Type, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class MapOf(Type):
     """Values by key."""
 
@@ -150,7 +150,7 @@ class MapOf(Type):
     value: Type
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Record(Type):
     """Values by name: the fields of a dataclass or named tuple, or ``chosen`` ones, which become a ``dict``."""
 
@@ -163,14 +163,14 @@ class Record(Type):
         return declared(self.python) if self.chosen is None else self.chosen
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class OneOf(Type):
     """A value of one of several types."""
 
     types: tuple[Type, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Other(Type):
     """A type that is not taken apart."""
 

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Sequence
 # Characters that move the cursor, end a line or change the direction of text.
 # Surrogates that stand for no byte cannot be written at all.
 _BEYOND_ASCII = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udc7f\udd00-\udfff"
-CONTROL = re.compile(f"[\x00-\x1f{_BEYOND_ASCII}]")
-_CONTROL_IN_LINE = re.compile(f"[\x00-\x09\x0b-\x1f{_BEYOND_ASCII}]")
+CONTROL = f"[\x00-\x1f{_BEYOND_ASCII}]"
+_SIGNED_NUMBER = r"[+-][0-9.,]*(?:e[+-]?[0-9]+)?[%∞]?"
 NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-_SIGNED_NUMBER = re.compile(r"[+-][0-9.,]*(?:e[+-]?[0-9]+)?[%∞]?")
 
 
 def plural(number: int, noun: str) -> str:
@@ -71,8 +70,9 @@ def printable(text: str, *, lines: bool = False) -> str:
     """
     if text.isprintable():
         return text
-    pattern = _CONTROL_IN_LINE if lines else CONTROL
-    return pattern.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+    if lines:
+        return "\n".join(map(printable, text.split("\n")))
+    return re.sub(CONTROL, lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def decodable(text: str) -> str:
@@ -91,7 +91,7 @@ def spreadsheet_cell(text: str) -> str:
     ('q1', '-5', "'=1+1")
     """
     text = printable(text)
-    is_formula = text.startswith(("=", "+", "-", "@")) and not _SIGNED_NUMBER.fullmatch(text)
+    is_formula = text.startswith(("=", "+", "-", "@")) and not re.fullmatch(_SIGNED_NUMBER, text)
     return f"'{text}" if is_formula else text
 
 

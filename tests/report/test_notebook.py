@@ -229,16 +229,6 @@ def test_the_table_is_that_of_the_command() -> None:
     assert "[" in SCORES.table(interval="t") and "q1" in SCORES.table(per_query=True)
 
 
-def test_means_without_queries_are_shown_too() -> None:
-    from cranfield.evaluation.scores import MeanScores
-
-    means = MeanScores(SCORES.runs, SCORES.columns, SCORES._means, SCORES._sizes)
-    assert "0.7851" in means._repr_html_()
-    assert means["AP"]["llm"] == SCORES["AP"]["llm"]
-    with pytest.raises(UsageError, match="needs per-query values"):
-        means["AP"].plot()
-
-
 # Figures.
 
 

@@ -23,7 +23,9 @@ from spark_samples import collected, framed
 import cranfield as cf
 from cranfield import spark as engine
 from cranfield.analysis.compare import Comparison
+from cranfield.errors import UsageError
 from cranfield.evaluation.collection import split_options
+from cranfield.spark.scores import MeanScores
 from cranfield.testing import engine_contract
 from cranfield.testing.engine_contract import MEASURES, Columns, EngineContract, Evaluated, collection
 
@@ -157,6 +159,15 @@ def test_values_on_the_driver(spark: SparkSession) -> None:
     expected = engine_contract.local([runs], qrels, MEASURES).rows
     assert rows.keys() == expected.keys()
     assert all(value == expected[key] or (np.isnan(value) and expected[key] is None) for key, value in rows.items())
+
+
+def test_means_without_queries_are_shown_too() -> None:
+    scores = cf.evaluate({"q": {"a": 1}}, {"llm": {"q": ["b", "a"]}}, ["AP", "RR"])
+    means = MeanScores(scores.runs, scores.columns, scores._means, scores._sizes)
+    assert "0.5000" in means._repr_html_()
+    assert means["AP"]["llm"] == 0.5
+    with pytest.raises(UsageError, match="needs per-query values"):
+        means["AP"].plot()
 
 
 def test_columns_by_other_names_and_types(spark: SparkSession) -> None:

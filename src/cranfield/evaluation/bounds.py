@@ -149,12 +149,12 @@ def _bounds_from_assignments(measure: Measure, seed: int, full: Batch) -> tuple[
 
 def _assignments(measure: Measure, full: Batch) -> Iterator[tuple[Integers, Batch]]:
     """Batches of queries in which the topmost or bottommost unjudged documents are relevant."""
-    definition, cutoff = measure.definition, None if measure.views.terminal else measure.rank_cutoff
+    definition, cutoff = measure.definition, measure.rank_cutoff
     affects_score = (full.judged if definition.uses_nonrelevant else full.relevant | full.nil) | (full.grade < 0)
     if cutoff is not None:
         affects_score &= full.start < cutoff  # below, only totals matter
-    unjudged = full.grade < 0 if cutoff is None or not definition.retrieved_only else affects_score & (full.grade < 0)
-    total = unjudged.sum(axis=1)
+    of_cut_list = definition.retrieved_only and cutoff is not None and not measure.views.terminal
+    total = ((full.grade < 0) & (affects_score | (not of_cut_list))).sum(axis=1)
     full = full.compact(affects_score)
     full = full.changed(document=constant(-1, full.grade.shape))
     counts = np.minimum(total + 1, TRIED)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cranfield.data import Judgments, Run, Strings, Table
 from cranfield.errors import InputError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 IN_MEMORY = 3  # ids of each side needed to compare their shapes in memory: small examples have ids of all kinds
 SHOWN = 3  # ids of each side that messages show
 LOOKED_UP = 1000  # retrieved ids that are looked up in a collection of documents
-_LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 HINT = (
     "ids of chunks change with the chunking: map them to documents (map_documents of the "
     "collection, in Python also a function that strips the number of the chunk), or judge passages instead of ids "
@@ -109,8 +108,7 @@ def check_direction(run: Run, rules: Iterable[TieRule]) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Disjoint:
+class Disjoint(NamedTuple):
     """The first ids of a run and of judgments that have no document in common.
 
     ``reason``: why these are other kinds of ids; "" if the run may just be bad.
@@ -166,7 +164,7 @@ def id_shape(name: str) -> str:
     >>> id_shape("FT911-3"), id_shape("guide.md#chunk12")
     ('a0-0', 'a.a#a0')
     """
-    return _DIGITS.sub("0", _LETTERS.sub("a", name))
+    return re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "a", name))
 
 
 def _contains_any(documents: Any, names: Iterable[str]) -> bool:
@@ -197,7 +195,7 @@ def map_documents(run: Run, document_map: DocumentMap) -> Run:
         table = replace(table, document=names)
     else:
         unique, code = codes_of(names)
-        passages = replace(table.passages, names=unique, document=code[table.passages.document])
+        passages = table.passages._replace(names=unique, document=code[table.passages.document])
         table = replace(table, document=passage_ids(passages), passages=passages)
     mapped = replace(run, source=table, remarks=remarks)
     from cranfield.io.records import without_repeats

@@ -235,7 +235,7 @@ def last_rank_read(measure: Measure) -> int:
     return min(ends, default=WHOLE_RANKING)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """What to compute: the columns and the policy."""
 

@@ -120,7 +120,7 @@ class SavedProvenance(NamedTuple):
     time: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Provenance:
     """What scores were computed from; `data` is plain."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -118,8 +117,7 @@ def divisor_notes(plan: Plan) -> Iterator[Note]:
             yield Note("divides_by_cutoff", measure=column.label)
 
 
-@dataclass(frozen=True, eq=False)
-class Figures:
+class Figures(NamedTuple):
     """The counts and sums over the queries of a run that its notes report.
 
     ``missing``: judged queries that the run does not answer; ``other``: unjudged queries that it answers.

@@ -15,7 +15,7 @@ from cranfield.data import Booleans, Floats, Integers
 from cranfield.display import Displayed, TableText, table_text
 from cranfield.errors import CranfieldError, InputError, MeasureError, UnknownName, UsageError, optional
 from cranfield.evaluation.notes import Note, sentences
-from cranfield.evaluation.plan import Aggregate, Column, Part, Policy, Undefined
+from cranfield.evaluation.plan import Aggregate, Column, Part, Undefined
 from cranfield.io.columns import MAX_NUMBER
 from cranfield.measures import Measure, parse
 from cranfield.measures.catalogue import Better, outside_measure
@@ -227,36 +227,6 @@ class ScoreTable(Displayed):
             },
             "notes": sentences(self.notes),
         }
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MeanScores(ScoreTable):
-    """Means without per-query values, which are elsewhere, for example in a Spark DataFrame."""
-
-    runs: tuple[str, ...]
-    columns: tuple[Column, ...]
-    _means: Floats
-    _sizes: Integers
-    notes: tuple[Note, ...] = ()
-    policy: Policy | None = None
-
-    @property
-    def _policy(self) -> Mapping[str, Any]:
-        return {} if self.policy is None else asdict(self.policy)
-
-    def _query_values(self, run: int, column: int) -> dict[str, float | None]:
-        del run, column  # there are no per-query values
-        return {}
-
-    def _of_runs(self, rows: Sequence[int]) -> MeanScores:
-        runs = tuple(self.runs[r] for r in rows)
-        kept = list(rows)
-        return replace(self, runs=runs, _means=self._means[kept], _sizes=self._sizes[kept], notes=self._notes_on(runs))
-
-    def _of_columns(self, columns: Sequence[int]) -> MeanScores:
-        kept = list(columns)
-        names = tuple(self.columns[m] for m in kept)
-        return replace(self, columns=names, _means=self._means[:, kept], _sizes=self._sizes[:, kept])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -851,7 +821,6 @@ def _saved_values(runs: Mapping[str, Any], labels: list[str], queries: tuple[str
     return values, counted
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class ScoreColumn(Displayed, Mapping[str, float]):
     """One column of scores: the mean of each run, by its name. NaN means undefined.
 
@@ -860,8 +829,8 @@ class ScoreColumn(Displayed, Mapping[str, float]):
 
     _SHOWN_BY = "scores"
 
-    scores: ScoreTable
-    _column: int
+    def __init__(self, scores: ScoreTable, column: int) -> None:
+        self.scores, self._column = scores, column
 
     @property
     def measure(self) -> str:

@@ -201,7 +201,7 @@ def _is_writable(name: str) -> bool:
         name.encode()
     except UnicodeEncodeError:
         return False
-    return not CONTROL.search(name) and not set("{}") & set(name)
+    return not re.search(CONTROL, name) and not set("{}") & set(name)
 
 
 def _by_name(files: Iterable[Path]) -> list[Path]:

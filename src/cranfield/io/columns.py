@@ -24,7 +24,7 @@ from cranfield.wording import NO_BYTE, few
 # Values: ids as text, and numbers
 
 NUMBER = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)"
-_NUMBER = re.compile(rf"\s*{NUMBER}\s*", re.ASCII | re.IGNORECASE)
+_PADDED = rf"(?ai)\s*{NUMBER}\s*"
 MAX_NUMBER = 1e100  # larger costs, weights and scores, and costs below its inverse, may overflow in sums or underflow
 
 
@@ -56,7 +56,7 @@ def number(value: Any, *, text: bool = False) -> float | None:
     (None, 0.5, 1.0, None)
     """
     if isinstance(value, str | bytes | bytearray | memoryview):
-        return float(value) if text and isinstance(value, str) and _NUMBER.fullmatch(value) else None
+        return float(value) if text and isinstance(value, str) and re.fullmatch(_PADDED, value) else None
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):

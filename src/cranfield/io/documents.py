@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -50,16 +49,14 @@ MAX_RECORD_BYTES = 1 << 27
 NUL_IN_LINE = "the line contains a NUL byte; this is not a text file"
 
 
-@dataclass(frozen=True)
-class Fields:
+class Fields(NamedTuple):
     """The field of a record with its id, and the fields with its text."""
 
     id: str
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class FieldChoice:
+class FieldChoice(NamedTuple):
     """The fields that the user named; None to find them by their usual names."""
 
     id: str | None = None
@@ -100,8 +97,7 @@ def field_list(names: Sequence[str]) -> str:
 DocumentFault = tuple[int, str]  # a line, and what is wrong with it
 
 
-@dataclass
-class Documents:
+class Documents(NamedTuple):
     """The documents of a block: line, id and text of each; the texts are concatenated UTF-8."""
 
     lines: Sequence[int]
@@ -167,8 +163,7 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Records that were read but not parsed: the line of the first one, and the position in the source after them."""
 
     line: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from cranfield.errors import InputError, max_faults
@@ -37,8 +36,7 @@ def fault_text(value: object) -> bytes:
     return str(value).encode("utf-8", "backslashreplace")
 
 
-@dataclass(frozen=True, eq=False)
-class Location:
+class Location(NamedTuple):
     """The source that is read, and how messages point into it."""
 
     source_name: str  # the file; "" for objects in memory

@@ -50,9 +50,9 @@ ITEM_COLUMNS = (*COLUMN_NAMES["document"], "product_id", "_id", "id")
 _OLD_TOPIC = re.compile(
     r"<num>\s*+(?:Number:)?+\s*+([^\s<]++)\s*+(?:</num>\s*+)?+<title>\s*+(?:Topic:)?+([^<]*+)<", re.I
 )
-_XML_TOPIC = re.compile(rb"<(topic)\b([^<>]*)>", re.I)
+_XML_TOPIC = rb"<(topic)\b([^<>]*)>"
 _XML_ATTRIBUTE = re.compile(r"""(?<![\w.-])([\w.-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)')""")
-_XML_ELEMENT = re.compile(rb"<(query|title|question)\b[^<>]*>", re.I)
+_XML_ELEMENT = rb"<(query|title|question)\b[^<>]*>"
 
 
 def read_table(

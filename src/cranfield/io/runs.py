@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, reduce
 from io import BytesIO
 from itertools import islice
@@ -56,8 +56,7 @@ class TopDocuments(NamedTuple):
     positions: Positions
 
 
-@dataclass(frozen=True, eq=False)
-class RunQueries:
+class RunQueries(NamedTuple):
     """The queries of a run.
 
     ``length``: the number of documents of each judged query, -1 if the run does not answer it. ``other``,
@@ -178,7 +177,7 @@ def _join_stream(run: Run, source: TableStream, join_piece: Callable[[Table], di
         if not faults.total:
             piece = _joined(result)
             length = piece.queries.length if length is None else np.maximum(length, piece.queries.length, out=length)
-            pieces.append(piece._replace(queries=replace(piece.queries, length=length)))
+            pieces.append(piece._replace(queries=piece.queries._replace(length=length)))
     faults.raise_if_any(location)
     return join_pieces(pieces)
 

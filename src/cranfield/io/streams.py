@@ -10,9 +10,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cranfield.data import Opener
 from cranfield.errors import InputError, UsageError, available, optional, reading, reading_failed
@@ -32,7 +33,7 @@ _BLANKS = re.compile("[\t\n\v\f\r ]+")
 MAX_OPEN_FILES = 128  # files that stay open between format detection and reading
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stream:
     """A source of bytes and its first bytes; each call of ``opener`` starts from the beginning."""
 
@@ -415,8 +416,7 @@ Roles = Mapping[str, str] | None  # which column of a table has which role, wher
 Row = tuple[Any, ...]
 
 
-@dataclass(frozen=True)
-class WritableTable:
+class WritableTable(NamedTuple):
     """A run or judgments in every shape that a writer may need; each call of a function starts again."""
 
     path: str
@@ -427,8 +427,7 @@ class WritableTable:
     nested: Callable[[], Mapping[str, Any]]  # {query: {document: number}}
 
 
-@dataclass(frozen=True)
-class FileFormat:
+class FileFormat(NamedTuple):
     """A format of one file. Formats with a low ``priority`` are tried first.
 
     ``recognises`` sees the name and the first bytes of a stream, and what it should hold.
@@ -441,15 +440,14 @@ class FileFormat:
     read_runs: Callable[[Stream, str, Roles], list[Run]] | None = None  # if a file has several runs
     read_qrels: Callable[[Stream, str, Roles], Judgments] | None = None
     read_documents: Callable[[Stream, FieldChoice], DocumentReader] | None = None
-    writers: Mapping[str, Callable[[WritableTable], Iterator[bytes]]] = field(default_factory=dict)  # by extension
+    writers: Mapping[str, Callable[[WritableTable], Iterator[bytes]]] = MappingProxyType({})  # by extension
     extensions: tuple[str, ...] = ()  # not part of the name of a run
     document_extensions: tuple[str, ...] = ()  # of files in a folder that hold many documents each
     document_name: str = ""  # what a file with documents is called, if not ``name``
     listed: bool = True  # whether messages name it among the supported formats
 
 
-@dataclass(frozen=True)
-class SourceFormat:
+class SourceFormat(NamedTuple):
     """A format that the path itself shows: a folder with certain files, or the id of a data set.
 
     A folder gives the ``document_files`` that hold its documents; other sources give a reader.

@@ -8,10 +8,10 @@ later, all rows are needed at once. Judgments are grouped by query, each documen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -427,8 +427,7 @@ def _numbers_within_queries(names: list[str], begin: Integers) -> Integers:
 NO_SUBTOPIC = frozenset(("0", "Q0"))
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(NamedTuple):
     """Judgments in input order; ``query_of`` and ``iteration_of`` are rows of ``queries`` and ``iterations``."""
 
     queries: Strings

@@ -269,7 +269,7 @@ class TomlFile:
         return record.python(**values)
 
     def _text(self, text: str, path: KeyPath) -> str | None:
-        if CONTROL.search(text):
+        if re.search(CONTROL, text):
             self.fault(path, f"a control character in `{printable(text)}`")
             return None
         return text

@@ -23,7 +23,6 @@ from cranfield.io.streams import Row, WritableTable, compression_of_name, compre
 from cranfield.io.tables import NO_SUBTOPIC
 
 ROWS_PER_PIECE = 10_000
-_BLANK = re.compile(r"[\x00\t-\r ]+")
 
 
 def write_run(run: Run | Table, path: str | os.PathLike[str], *, tag: str | None = None) -> None:
@@ -36,7 +35,7 @@ def write_run(run: Run | Table, path: str | os.PathLike[str], *, tag: str | None
         return zip(table.query, table.document, ranks, table.score.tolist(), strict=True)
 
     def trec_rows() -> Iterator[Row]:
-        label = _BLANK.sub("_", name)
+        label = re.sub(r"[\x00\t-\r ]+", "_", name)
         return ((query, "Q0", document, rank, repr(score), label) for query, document, rank, score in rows())
 
     def nested() -> dict[str, Any]:

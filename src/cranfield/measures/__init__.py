@@ -12,9 +12,9 @@ precision average_precision reciprocal_rank answering items gain user_model fora
 diversity spans content sampled trec ntcireval
 """
 FAMILIES = tuple(import_module(f"{__name__}.{name}") for name in _NAMES.split())
-for _family in FAMILIES:
-    for _symbol in [d.symbol for d in CATALOGUE.values() if d.function.__module__ == _family.__name__]:
-        CATALOGUE[_symbol] = CATALOGUE.pop(_symbol)
+_MODULES = [family.__name__ for family in FAMILIES]
+for _symbol in sorted(CATALOGUE, key=lambda symbol: _MODULES.index(CATALOGUE[symbol].function.__module__)):
+    CATALOGUE[_symbol] = CATALOGUE.pop(_symbol)
 
 __all__ = ["CATALOGUE", "FAMILIES", "Definition", "Measure", "measure", "parse"]
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -48,7 +48,7 @@ TERMINAL = ""
 CLOSED_FORM = ClosedForm()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Definition:
     """A measure of the catalogue, before parameters are chosen."""
 
@@ -402,7 +402,7 @@ class Measure:
         batch = replace(self, views=replace(self.views, ties="expected")).prepared(rankings)
         if not self.definition.by_document and not self.definition.spans:
             batch = batch.changed(subtopics=None, reading=None, judged_pairs=None)
-        estimate = replace(self.scoring, effort=effort).expectation(batch, seed)
+        estimate = self.scoring._replace(effort=effort).expectation(batch, seed)
         if estimate.error is not None:  # not all orders were tried: those of gains are two more
             opposite = self._opposite.scoring.expectation(self._opposite.prepared(rankings), seed).value
             tried = np.stack([estimate.value, by_gain.value[rows], opposite])
@@ -549,8 +549,7 @@ Value = Annotated[float, Limits(-MAX_NUMBER, MAX_NUMBER)]
 UpToOne = Annotated[float, Limits(LEAST, 1)]
 
 
-@dataclass(frozen=True, eq=False)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter of a measure, as its function's signature declares it."""
 
     name: str

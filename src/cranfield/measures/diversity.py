@@ -65,7 +65,7 @@ def rows_of_queries(b: Batch, values: Array) -> Floats:
 
 def subtopic_count(b: Batch) -> Floats:
     """M, the number of subtopics of each query."""
-    return rows_of_queries(b, aspects(b).count)
+    return rows_of_queries(b, aspects(b).M)
 
 
 def pool_gains(b: Batch) -> Floats:

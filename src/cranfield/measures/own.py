@@ -30,7 +30,6 @@ from cranfield.ranking.batch import Batch
 RankingFunction = Callable[..., float]
 Decorated = TypeVar("Decorated", bound=RankingFunction)
 
-NAME = re.compile(r"[^\W\d]\w*")
 NAMING = "use `def NAME(grades)` or `@cf.measure('NAME')`, with a name of letters, digits and underscores"
 SIGNATURE = "write it as `def NAME(grades)` or `def NAME(grades, judged, ids, items)`; parameters go after `*`"
 OF_DOCUMENTS = ("ids", "items")  # arguments for all documents of a ranking, judged or not
@@ -120,7 +119,7 @@ def measure_of(function: Any) -> Measure:
 def _define(function: Any, symbol: str | None = None, **facts: Any) -> Definition:
     """The definition of a function's measure; raises if the name cannot be used, or the function does not fit."""
     name = getattr(function, "__name__", "") if symbol is None else symbol
-    if not isinstance(name, str) or not NAME.fullmatch(name):
+    if not isinstance(name, str) or not re.fullmatch(r"[^\W\d]\w*", name):
         kind = "a lambda" if name == "<lambda>" else f"an object of type {type(function).__name__}"
         raise MeasureError(
             f"{kind} has no name" if symbol is None else f"{name!r} cannot be the name of a measure", hint=NAMING

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -27,8 +26,7 @@ number_of_pairs = partial(pair_measure, bounds=(0, math.inf), aggregate="sum")
 Count = Literal["all", "implied", "retrieved"]
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(NamedTuple):
     """The preferences of some rankings: for each preference, its ranking and its row in the judgments.
 
     ``met``: 1 or 0; ½ for a pair inside a tie. ``retrieved``: how many of the two documents are retrieved.
@@ -141,8 +139,7 @@ def number_of_preferences_met(b: Batch, *, count: Count = "all") -> Floats:
     return _sums(b, seen.row[counted], seen.met[counted])
 
 
-@dataclass(frozen=True, eq=False)
-class Group:
+class Group(NamedTuple):
     """The documents of one group in one ranking: those of a level above 0, and those of level 0 in rank order.
 
     ``kept`` of a rank order says which documents of level 0 count.

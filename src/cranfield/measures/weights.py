@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -140,7 +139,7 @@ def powers(p: float) -> Weights:
 
 
 count = _with_table(lambda n: n.astype(np.float64), lambda rank: np.ones(rank.shape))
-harmonic = replace(_tabulated("harmonic"), moment=lambda n: n)
+harmonic = _tabulated("harmonic")._replace(moment=lambda n: n)
 inverse_square = _with_table(lambda n: n / (n + 1), lambda rank: 1 / (rank * (rank + 1.0)))
 
 

@@ -132,7 +132,7 @@ class Aligner:
         }
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Alignment:
     """The positions of the judged documents in a run; `rankings` has them for measures.
 
@@ -311,7 +311,7 @@ def with_unjudged(
     labels = judgments.labels
     if labels is not None:
         query = np.searchsorted(begin, labels.document, side="right") - 1
-        labels = replace(labels, document=labels.document + before[query])
+        labels = labels._replace(document=labels.document + before[query])
     judged = judgments.grade if negative == "unjudged" else np.maximum(judgments.grade, 0)
     grade: Floats = np.insert(judged, at, -1.0)
     return replace(judgments, begin=begin + before, documents=ids, grade=grade, labels=labels, sample=None)
@@ -404,7 +404,7 @@ def _align_tops(
     )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CollectionAlignment(Alignment):
     """An alignment that also has the positions of documents in rankings of queries without judgments."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -37,8 +37,7 @@ Key = Literal["score", "score32", "rank"]
 Documents = Literal["judged", "retrieved"]
 
 
-@dataclass(frozen=True, eq=False)
-class Weights:
+class Weights(NamedTuple):
     """Weights of ranks: ``total`` is the sum over the first n ranks, and ``at`` the exact weight of one rank.
 
     ``moment`` is the sum over the first n ranks of weight times rank, if it has a closed form. ``table`` has the
@@ -93,7 +92,7 @@ MOST_RANKS = 1000  # the length of most rankings, for which tables of weights su
 CELLS = 1 << 20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Batch:
     """Rankings as their judged documents, best first; rows are padded with grade NaN and gain 0.
 

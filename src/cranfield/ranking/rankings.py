@@ -23,8 +23,7 @@ Position = Literal["by_id", "by_input"]
 NUMBERING = allocate_lock()  # runs are scored in several threads, which must not give one number to different sets
 
 
-@dataclass(frozen=True, eq=False)
-class Shown:
+class Shown(NamedTuple):
     """The documents of rankings, judged or not: the id of each row, its row in the items, and these.
 
     The row is -1 for a document that is not among the items.
@@ -54,7 +53,7 @@ class GainMapping(Protocol):
         """The gain of each grade; ``top`` is the highest grade of the collection."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Judged:
     """The judged documents of a collection and their gains, which all runs share.
 
@@ -143,7 +142,7 @@ class _GainOfGrade:
         return self.gains.of(grade, self.top)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Pool:
     """All judged documents of some queries, retrieved or not; they do not depend on the run.
 
@@ -192,7 +191,7 @@ class Pool:
         return self._gains[gains]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Rankings:
     """The positions of the judged documents of rankings, with what is judged for their queries.
 

@@ -35,7 +35,7 @@ def merged(row: Integers, passages: Passages) -> tuple[Integers, Passages]:
     furthest = np.maximum.accumulate(passages.end + shift) - shift
     opens = first | (passages.start > np.append(0, furthest[:-1]))
     begin = np.flatnonzero(opens)
-    union = replace(passages.take(begin), end=furthest[np.append(begin[1:], len(row)) - 1])
+    union = passages.take(begin)._replace(end=furthest[np.append(begin[1:], len(row)) - 1])
     return row[begin], union
 
 
@@ -107,7 +107,7 @@ class PassageJudgments(Judgments):
         names, code = codes_of(Strings.concatenate(parts))
         begin = np.cumsum([len(part) for part in parts])  # the names of judged passages are the first, in their order
         chunks = [
-            replace(passages, document=code[start + passages.document])
+            passages._replace(document=code[start + passages.document])
             for passages, start in zip(of_runs, begin, strict=False)
         ]
         query, passages, chunk_ids = np.concatenate(query_rows), concatenated(chunks, names), Strings.concatenate(ids)

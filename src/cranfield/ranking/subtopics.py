@@ -7,7 +7,7 @@ count.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,19 +34,18 @@ def diverse(judgments: Judgments) -> bool:
     return bool(most > 2 or (most > 1 and len(labels.document) > len(judgments.documents)))
 
 
-@dataclass(frozen=True, eq=False)
-class Aspects:
+class Aspects(NamedTuple):
     """The subtopics of documents for one gain mapping; subtopics are numbered within their query.
 
     ``gain``, ``grade`` (document, subtopic): 0 if not relevant; the last row stands for no document.
-    ``count`` (query,): M, the number of subtopics. ``weight`` (query, subtopic): M p_i, which is 1 if all weights are
+    ``M`` (query,): the number of subtopics. ``weight`` (query, subtopic): M p_i, which is 1 if all weights are
     equal; 0 beyond the subtopics of the query. ``navigational`` (query, subtopic): whether one document is enough.
     ``answerable`` (query,): the share of these subtopics in the weights of all subtopics.
     """
 
     gain: Floats
     grade: Floats
-    count: Integers
+    M: Integers
     weight: Floats
     navigational: Booleans
     answerable: Floats
@@ -107,7 +106,7 @@ class Subtopics:
         """The discounted gain of the ideal order of the relevant documents of a query, down to the last discount."""
         key = query, gain_of_grade, alpha, tuple(discount.tolist())
         aspects = self.aspects(gain_of_grade)
-        M = int(aspects.count[query])  # only the columns of this query, so that sums do not depend on other queries
+        M = int(aspects.M[query])  # only the columns of this query, so that sums do not depend on other queries
         gain, weight = aspects.gain[:, :M], aspects.weight[query, :M]
         if ideal == "exact":
             if key not in self._best_gains:
@@ -127,7 +126,7 @@ class Subtopics:
         key = query, gain_of_grade, alpha
         if key not in self._greedy_orders:
             aspects = self.aspects(gain_of_grade)
-            M = int(aspects.count[query])
+            M = int(aspects.M[query])
             begin, end = self.judgments.begin[query : query + 2]
             rows = np.arange(begin, end)[aspects.gain[begin:end].any(axis=1)]
             ids = [self.judgments.documents[int(row)].encode("utf-8", "surrogateescape") for row in rows]

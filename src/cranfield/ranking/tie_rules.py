@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -16,8 +15,7 @@ TIES: tuple[str, ...] = get_args(Ties)
 Arrangement = Callable[[Batch], Batch]
 
 
-@dataclass(frozen=True, eq=False)
-class TieRule:
+class TieRule(NamedTuple):
     """A rule that orders documents with equal scores.
 
     ``words``: what the line below a table says of it.

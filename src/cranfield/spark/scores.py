@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -16,13 +16,13 @@ from cranfield import errors
 from cranfield.analysis.compare import Comparison, compare_scores
 from cranfield.analysis.significance import ComparisonSettings
 from cranfield.corpus import Corpus, corpus_file
-from cranfield.data import Floats
+from cranfield.data import Floats, Integers
 from cranfield.errors import CranfieldError, InputError, UsageError
 from cranfield.evaluation.collection import Collection, with_intents
 from cranfield.evaluation.evaluator import Measures
 from cranfield.evaluation.notes import Note, QueryNames, policy_line
 from cranfield.evaluation.overlap import other_queries_error
-from cranfield.evaluation.plan import Plan, Shown, make_plan
+from cranfield.evaluation.plan import Column, Plan, Policy, Shown, make_plan
 from cranfield.evaluation.run_notes import (
     MAX_QUERIES,
     check_level,
@@ -37,7 +37,7 @@ from cranfield.evaluation.run_notes import (
     undefined_note,
 )
 from cranfield.evaluation.run_scores import check_readable
-from cranfield.evaluation.scores import MeanScores, Scores
+from cranfield.evaluation.scores import Scores, ScoreTable
 from cranfield.io.tables import NO_SUBTOPIC, are_subtopics
 from cranfield.ranking.alignment import no_overlap_error
 from cranfield.spark import frames, shards, totals
@@ -214,6 +214,36 @@ def _diverse(judgments: Any) -> bool:
     )
     documents, labels = distinct.first()
     return bool(labels > documents)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MeanScores(ScoreTable):
+    """Means without per-query values, which are in a Spark DataFrame."""
+
+    runs: tuple[str, ...]
+    columns: tuple[Column, ...]
+    _means: Floats
+    _sizes: Integers
+    notes: tuple[Note, ...] = ()
+    policy: Policy | None = None
+
+    @property
+    def _policy(self) -> Mapping[str, Any]:
+        return {} if self.policy is None else asdict(self.policy)
+
+    def _query_values(self, run: int, column: int) -> dict[str, float | None]:
+        del run, column  # there are no per-query values
+        return {}
+
+    def _of_runs(self, rows: Sequence[int]) -> MeanScores:
+        runs = tuple(self.runs[r] for r in rows)
+        kept = list(rows)
+        return replace(self, runs=runs, _means=self._means[kept], _sizes=self._sizes[kept], notes=self._notes_on(runs))
+
+    def _of_columns(self, columns: Sequence[int]) -> MeanScores:
+        kept = list(columns)
+        names = tuple(self.columns[m] for m in kept)
+        return replace(self, columns=names, _means=self._means[:, kept], _sizes=self._sizes[:, kept])
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -238,8 +238,8 @@ def select_queries(judgments: Judgments, queries: Integers) -> Judgments:
         number = np.full(count, -1)
         number[chosen] = np.arange(len(chosen))
         kept = number[getattr(part, index)] >= 0
-        arrays = {name: values[kept] for name, values in vars(part).items() if isinstance(values, np.ndarray)}
-        return replace(part, **arrays | {index: number[arrays[index]]})
+        arrays = {name: values[kept] for name, values in part._asdict().items() if isinstance(values, np.ndarray)}
+        return part._replace(**arrays | {index: number[arrays[index]]})
 
     return replace(
         judgments,

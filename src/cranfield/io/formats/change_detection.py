@@ -32,9 +32,7 @@ from cranfield.io.streams import (
 
 LARGEST = sys.float_info.max  # integers in JSON may be larger
 MAX_DOCUMENTS = 100  # of a question and day; the track refuses more
-_TOPIC = re.compile(rb'"topic"\s*:')
-_RESULTS = re.compile(rb'"results"\s*:\s*[^\s\d"+-]')  # no score of a document with this id
-_PART = re.compile(r"(.+)#(documents|questions)", re.DOTALL)
+_RESULTS = rb'"results"\s*:\s*[^\s\d"+-]'  # no score of a document with this id
 
 
 class Answer(NamedTuple):
@@ -165,7 +163,9 @@ class _Reader:
 def is_change_run(stream: Stream, kind: ContentKind, _columns: Roles = None) -> bool:
     """Whether JSON Lines have topics with results by day."""
     head = stream.head.removeprefix(BOM)
-    return kind == "run" and head.lstrip().startswith(b"{") and bool(_TOPIC.search(head) and _RESULTS.search(head))
+    if kind != "run" or not head.lstrip().startswith(b"{"):
+        return False
+    return all(re.search(pattern, head) for pattern in (rb'"topic"\s*:', _RESULTS))
 
 
 def read_run(stream: Stream, name: str, columns: Roles) -> Run:
@@ -176,8 +176,8 @@ def read_run(stream: Stream, name: str, columns: Roles) -> Run:
 
 def is_part(path: str) -> bool:
     """Whether a path is FILE#documents or FILE#questions, and FILE exists."""
-    match = _PART.fullmatch(path)
-    return match is not None and not os.path.exists(path) and os.path.isfile(match[1])
+    file, _, items = path.rpartition("#")
+    return items in ("documents", "questions") and not os.path.exists(path) and os.path.isfile(file)
 
 
 def read_part(path: str, name: str | None) -> Run:

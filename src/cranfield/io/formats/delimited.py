@@ -245,7 +245,7 @@ class TabSeparated(TextReader):
 DELIMITERS = ("\t", ",", ";")
 _DELIMITER_BYTES = tuple(delimiter.encode() for delimiter in DELIMITERS)
 WIDTHS = {"run": (3, 4), "qrels": (3,)}
-_NUMBER = re.compile(NUMBER, re.ASCII | re.IGNORECASE)
+_NUMBER = rf"(?ai){NUMBER}"
 _WHOLE = re.compile(r"[0-9]+")
 
 
@@ -275,7 +275,7 @@ def _headerless_delimiter(stream: Stream, kind: str) -> str:
             continue
         names = {normalise_name(field.strip('"')) for field in rows[0]}
         column_names = {name for names in COLUMN_NAMES.values() for name in names}
-        if names.isdisjoint(column_names) and all(_NUMBER.fullmatch(_unquoted(row[-1])) for row in rows):
+        if names.isdisjoint(column_names) and all(re.fullmatch(_NUMBER, _unquoted(row[-1])) for row in rows):
             return delimiter
     return ""
 
@@ -407,7 +407,7 @@ class _ByQuery:
         """The numbers of a column in this order; NaN for other texts."""
         numbers: Floats | None = native.parse_numbers((column.offsets, column.data))
         if numbers is None:
-            numbers = np.array([float(text) if _NUMBER.fullmatch(text) else np.nan for text in column])
+            numbers = np.array([float(text) if re.fullmatch(_NUMBER, text) else np.nan for text in column])
         return numbers[self.order]
 
     def falls(self, x: Floats) -> Booleans:

@@ -383,14 +383,14 @@ def _by_query(ratings: Iterable[tuple[Any, list[tuple[Any, Any]]]], stream: Stre
 
 # Elasticsearch and OpenSearch
 
-_RESPONSE = re.compile(rb'"(?:took|hits|responses|metric_score)"\s*:')
-_INSIDE = re.compile(rb'"(?:hits|responses|details)"\s*:\s*[\[{]')
-_REQUEST = re.compile(rb'"requests"\s*:\s*\[')
-_RATINGS = re.compile(rb'"judgmentRatings"\s*:\s*\[')
+_RESPONSE = rb'"(?:took|hits|responses|metric_score)"\s*:'
+_INSIDE = rb'"(?:hits|responses|details)"\s*:\s*[\[{]'
+_REQUEST = rb'"requests"\s*:\s*\['
+_RATINGS = rb'"judgmentRatings"\s*:\s*\['
 
 
 def _is_response(head: bytes) -> bool:
-    is_response = _RESPONSE.search(head[:400]) is not None and _INSIDE.search(head) is not None
+    is_response = re.search(_RESPONSE, head[:400]) is not None and re.search(_INSIDE, head) is not None
     return is_response and not _is_predictions(head)
 
 
@@ -445,12 +445,12 @@ def _find(value: Any, key: str) -> list[Any]:
 
 # sentence-transformers
 
-_RESULTS = re.compile(rb'"(?:%s)"\s*:\s*\[' % "|".join(RANKINGS).encode())
-_QUERY = re.compile(rb'^\s*\[?\s*\{[^{\[]*"(?:%s)"\s*:' % "|".join(COLUMN_NAMES["query"]).encode())
+_RESULTS = rb'"(?:%s)"\s*:\s*\[' % "|".join(RANKINGS).encode()
+_QUERY = rb'^\s*\[?\s*\{[^{\[]*"(?:%s)"\s*:' % "|".join(COLUMN_NAMES["query"]).encode()
 
 
 def _is_predictions(head: bytes) -> bool:
-    return bool(_QUERY.search(head) and _RESULTS.search(head))
+    return bool(re.search(_QUERY, head) and re.search(_RESULTS, head))
 
 
 # TREC RAG
@@ -458,8 +458,8 @@ def _is_predictions(head: bytes) -> bool:
 GRADES = {"vital": 2, "okay": 1}
 SUPPORT = {"support": 1.0, "partial_support": 0.5, "not_support": None}
 QUERY_FIELDS = ("qid", "topic_id", "narrative_id", "query_id")
-_NUGGETS = re.compile(rb'"nuggets"\s*:\s*\[')
-_ANSWERS = re.compile(rb'"(?:nuggets|references)"\s*:\s*\[')
+_NUGGETS = rb'"nuggets"\s*:\s*\['
+_ANSWERS = rb'"(?:nuggets|references)"\s*:\s*\['
 
 
 def _answers(stream: Stream) -> dict[Any, Any]:
@@ -519,8 +519,8 @@ FORMATS = (
         document_extensions=(".jsonl", ".json", ".ndjson"),
         document_name="JSON Lines",
     ),
-    _format("judgment lists", -5, None, (_RATINGS.search, _judgment_list)),
-    _format("TREC RAG", -4, (_ANSWERS.search, _answers), (_NUGGETS.search, _importance)),
-    _format("search responses", -3, (_is_response, _responses), (_REQUEST.search, _request)),
+    _format("judgment lists", -5, None, (partial(re.search, _RATINGS), _judgment_list)),
+    _format("TREC RAG", -4, (partial(re.search, _ANSWERS), _answers), (partial(re.search, _NUGGETS), _importance)),
+    _format("search responses", -3, (_is_response, _responses), (partial(re.search, _REQUEST), _request)),
     _format("sentence-transformers predictions", -2, (_is_predictions, _read_json_lines), None),
 )

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,9 +32,8 @@ from cranfield.io.tables import Rows, group_judgments
 LINES_PER_BLOCK = 20_000
 # What is matched is never tried again in another way (++, *+): a line takes time that grows with its length.
 _NUMBER = rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
-_LINE = re.compile(rb"\s*+(" + _NUMBER + rb")\s++qid:(\S++)((?:\s++\d++:" + _NUMBER + rb")*+)\s*+(?:#(.*))?", re.DOTALL)
-_FIRST = re.compile(rb"\s*+" + _NUMBER + rb"\s++qid:\S++(?:\s++\d++:\S++)++\s*+(?:#.*)?", re.DOTALL)
-_DOCID = re.compile(rb"\bdocid\s*=\s*(\S+)")
+_LINE = rb"(?s)\s*+(" + _NUMBER + rb")\s++qid:(\S++)((?:\s++\d++:" + _NUMBER + rb")*+)\s*+(?:#(.*))?"
+_FIRST = rb"(?s)\s*+" + _NUMBER + rb"\s++qid:\S++(?:\s++\d++:\S++)++\s*+(?:#.*)?"
 _FEATURE = re.compile(r"(.+)#(\d+)")
 EXPECTED = "expected `grade qid:QUERY FEATURE:VALUE ... # docid = ID`"
 
@@ -86,11 +83,11 @@ def read_letor(source: Any, *, name: str | None = None) -> Letor:
     stream = open_stream(source, "letor")
     name = name or stream.name
     read = _read(stream)
-    return Letor(read.judgments(name), read.runs(name), np.ascontiguousarray(read.table.T))
+    table = read.table()
+    return Letor(read.judgments(name), read.runs(name, table), np.ascontiguousarray(table.T))
 
 
-@dataclass(frozen=True, eq=False)
-class Lines:
+class Lines(NamedTuple):
     """The lines of a file, and the values in them: of line ``row`` and of feature ``numbers[column]``, by column."""
 
     source_name: str
@@ -120,7 +117,6 @@ class Lines:
         table = Table(self.query, self.document, self.scores(column) if scores is None else scores)
         return Run(f"{name}#{number}", table, f"{self.source_name}#{number}")
 
-    @cached_property
     def table(self) -> Floats:
         """The values of all features, (feature, document)."""
         cells = len(self.line) * len(self.numbers)
@@ -136,23 +132,22 @@ class Lines:
         table[self.column, self.row] = self.value
         return table
 
-    def runs(self, name: str) -> dict[str, Run]:
+    def runs(self, name: str, table: Floats) -> dict[str, Run]:
         """A run for each feature, by its number."""
-        rows = enumerate(self.table)
-        return {str(self.numbers[column]): self.run(name, column, scores) for column, scores in rows}
+        return {str(self.numbers[column]): self.run(name, column, scores) for column, scores in enumerate(table)}
 
 
 def _read(stream: Stream) -> Lines:
     faults = list[str]()
     queries, grades, documents, line_of = list[bytes](), list[float](), list[bytes](), list[int]()
     blocks: list[tuple[Integers, Floats, Floats]] = []  # the row, the number and the value of features
-    text = stream.read().removeprefix(BOM).split(b"\n")
+    text, pattern = stream.read().removeprefix(BOM).split(b"\n"), re.compile(_LINE)
     for first in range(0, len(text), LINES_PER_BLOCK):
         counts, pairs, rows_before = list[int](), list[bytes](), len(grades)
         for number, line in enumerate(text[first : first + LINES_PER_BLOCK], first + 1):
             if not line.strip() or line.lstrip().startswith(b"#"):
                 continue
-            match = _LINE.fullmatch(line)
+            match = pattern.fullmatch(line)
             if match is None:
                 shown = quotable(line.strip()[:MAX_SHOWN].decode("utf-8", "surrogateescape"))
                 faults.append(f"{stream.source_name}:{number}: {EXPECTED}, found `{shown}`")
@@ -186,7 +181,7 @@ def _read(stream: Stream) -> Lines:
 def _document(comment: bytes | None, line: int) -> bytes:
     """The id in a comment: after ``docid =``, or its only word; else the line number."""
     if comment:
-        match = _DOCID.search(comment)
+        match = re.search(rb"\bdocid\s*=\s*(\S+)", comment)
         if match is not None:
             return match[1]
         words = comment.split()
@@ -229,9 +224,9 @@ def is_letor(stream: Stream, kind: ContentKind, _columns: Roles = None) -> bool:
     *complete, last = stream.head.removeprefix(BOM).split(b"\n")
     for line in complete:
         if line.strip() and not line.lstrip().startswith(b"#"):
-            return _FIRST.fullmatch(line) is not None
+            return re.fullmatch(_FIRST, line) is not None
     # The first line is longer than what was read of it; its last word may be cut.
-    return _FIRST.fullmatch(last) is not None or _FIRST.fullmatch(last.rpartition(b" ")[0]) is not None
+    return any(re.fullmatch(_FIRST, line) for line in (last, last.rpartition(b" ")[0]))
 
 
 def read_qrels(stream: Stream, name: str, columns: Roles) -> Judgments:
@@ -243,7 +238,8 @@ def read_qrels(stream: Stream, name: str, columns: Roles) -> Judgments:
 def read_runs(stream: Stream, name: str, columns: Roles) -> list[Run]:
     """A run for each feature."""
     reject_columns(columns)
-    return list(_read(stream).runs(name).values())
+    lines = _read(stream)
+    return list(lines.runs(name, lines.table()).values())
 
 
 def read_run(stream: Stream, name: str, columns: Roles) -> Run:

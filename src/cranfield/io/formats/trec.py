@@ -228,12 +228,10 @@ def _answers(stream: Stream, fields: Sequence[str]) -> Piece:
 
 TEXT_ELEMENTS = ("TITLE", "HEADLINE", "HEAD", "HL", "TTL", "LP", "LEADPARA", "TEXT")
 DOC_TAG = re.compile(rb"<DOC>", re.IGNORECASE)
-_DOCUMENT = re.compile(rb"<DOC>(.*?)(?:(</DOC>)|(?=<DOC>)|\Z)", re.IGNORECASE | re.DOTALL)
-_DOCNO = re.compile(rb"<(DOCNO)>", re.IGNORECASE)
-_METADATA = re.compile(rb"<(DOCNO|DOCHDR|DOCID|DOCOLDNO|FILEID)>", re.IGNORECASE)
-_INVISIBLE = re.compile(rb"<(!--|(?:script|style)\b)", re.IGNORECASE)
-_TAG = re.compile(rb"<[^<>]*>")
-_LONG_REFERENCE = re.compile(rb"&#(\d{9,})")
+_DOCUMENT = rb"(?is)<DOC>(.*?)(?:(</DOC>)|(?=<DOC>)|\Z)"
+_DOCNO = rb"<(DOCNO)>"
+_METADATA = rb"<(DOCNO|DOCHDR|DOCID|DOCOLDNO|FILEID)>"
+_INVISIBLE = rb"<(!--|(?:script|style)\b)"
 
 
 class Element(NamedTuple):
@@ -245,14 +243,14 @@ class Element(NamedTuple):
     content: bytes
 
 
-def elements(text: bytes, opening: re.Pattern[bytes]) -> Iterator[Element]:
+def elements(text: bytes, opening: bytes) -> Iterator[Element]:
     """The elements whose first tag matches, in order; one without an end is none. Group 1 is the name.
 
     One pass: a tag that is not closed is looked for once, not again at each of its repetitions.
     """
     closings: dict[bytes, re.Pattern[bytes] | None] = {b"!--": re.compile(rb"-->")}
     at = 0
-    for tag in opening.finditer(text):
+    for tag in re.finditer(opening, text, re.IGNORECASE):
         if tag.start() < at:
             continue
         name = tag[1].lower()
@@ -267,7 +265,7 @@ def elements(text: bytes, opening: re.Pattern[bytes]) -> Iterator[Element]:
             yield Element(tag.start(), at, tag[0], text[tag.end() : end.start()])
 
 
-def without_elements(text: bytes, opening: re.Pattern[bytes]) -> bytes:
+def without_elements(text: bytes, opening: bytes) -> bytes:
     """The text with a blank in place of each element."""
     parts, at = list[bytes](), 0
     for element in elements(text, opening):
@@ -288,13 +286,13 @@ class Sgml(TextReader):
         tag = DOC_TAG.search(stream.head)
         super().__init__(stream, b"</doc>" if tag and tag[0] == b"<doc>" else b"</DOC>")
         names = b"|".join(re.escape(name.encode("utf-8", "surrogateescape")) for name in choice.texts or TEXT_ELEMENTS)
-        self.element = re.compile(rb"<(" + names + rb")(?:\s[^<>]*)?>", re.IGNORECASE)
+        self.element = rb"<(" + names + rb")(?:\s[^<>]*)?>"
         self.elements_chosen = choice.texts is not None
 
     def parse(self, block: Block) -> Documents:
         documents = DocumentsBuilder()
         line, counted_to = block.line, 0
-        for match in _DOCUMENT.finditer(block.content):
+        for match in re.finditer(_DOCUMENT, block.content):
             line += block.content.count(b"\n", counted_to, match.start())
             counted_to = match.start()
             docno = next((element.content.strip() for element in elements(match[1], _DOCNO)), b"")
@@ -321,20 +319,19 @@ def html_text(page: bytes) -> bytes:
 
 def without_tags(markup: bytes) -> bytes:
     """Text without tags, and with characters in place of entities."""
-    text = _TAG.sub(b" ", markup)
+    text = re.sub(rb"<[^<>]*>", b" ", markup)
     if b"&" not in text:
         return text
     import html
 
     # Python refuses to read a number of thousands of digits; eight of them are above every character.
-    text = _LONG_REFERENCE.sub(lambda number: b"&#" + (number[1].lstrip(b"0")[:8] or b"0"), text)
+    text = re.sub(rb"&#(\d{9,})", lambda number: b"&#" + (number[1].lstrip(b"0")[:8] or b"0"), text)
     return encode_text(html.unescape(text.decode("utf-8", "surrogateescape")))
 
 
 _SEPARATORS = re.compile(rb"[\t-\r ]+")
 _GRADE = re.compile(rb"L?([+-]?\d+(?:\.\d*)?)")
-_LEVEL = re.compile(rb"L\d+")
-_DESCRIPTION = re.compile(rb"\s*<SYSDESC>(?:.*?</SYSDESC>[^\n]*|[^\n]*)(?:\n|\Z)", re.IGNORECASE | re.DOTALL)
+_DESCRIPTION = rb"(?is)\s*<SYSDESC>(?:.*?</SYSDESC>[^\n]*|[^\n]*)(?:\n|\Z)"
 MAX_DESCRIPTION = 1 << 20
 
 
@@ -350,7 +347,7 @@ def is_ntcir(stream: Stream, kind: ContentKind, columns: Roles = None) -> bool:
     widths = {len(line) for line in lines}
     if widths == {3}:
         return all(_GRADE.fullmatch(line[2]) for line in lines)
-    return widths == {4} and _LEVEL.fullmatch(lines[0][3]) is not None
+    return widths == {4} and re.fullmatch(rb"L\d+", lines[0][3]) is not None
 
 
 def _columns(line: bytes) -> list[bytes]:
@@ -403,7 +400,7 @@ def _without_description(stream: Stream) -> Continued:
         head += buffer[:count]
         if b"</SYSDESC>" in head.upper() and head.endswith(b"\n"):
             break
-    description = _DESCRIPTION.match(head.removeprefix(BOM))
+    description = re.match(_DESCRIPTION, head.removeprefix(BOM))
     end = 0 if description is None else description.end() + len(head) - len(head.removeprefix(BOM))
     return Continued(b"\n" * head[:end].count(b"\n") + head[end:], file)
 

@@ -28,11 +28,10 @@ from cranfield.io.streams import BOM, ContentKind, FileFormat, Roles, Stream
 
 PAGES = (b"response", b"resource", b"conversion")
 HEADER_BYTES = 1 << 16  # a header is shorter; otherwise this is not WARC
-_VERSION = re.compile(rb"WARC/\d")
-_CHARSET = re.compile(rb"charset\s*=[\s\"']*([\w.:-]+)", re.IGNORECASE)
+_VERSION = rb"WARC/\d"
+_CHARSET = rb"(?i)charset\s*=[\s\"']*([\w.:-]+)"
 # Python decodes these, but no page is written in them; punycode takes time that grows with the square of a page.
 NOT_OF_PAGES = ("punycode", "idna", "unicode-escape", "raw-unicode-escape", "undefined")
-_END_OF_HEADER = re.compile(rb"\r?\n\r?\n")
 
 
 class WarcRecord(NamedTuple):
@@ -46,7 +45,7 @@ class WarcRecord(NamedTuple):
 
 def is_warc(stream: Stream, kind: ContentKind, _columns: Roles = None) -> bool:
     """Whether the first bytes are those of a WARC record."""
-    return kind == "documents" and _VERSION.match(stream.head.removeprefix(BOM).lstrip()) is not None
+    return kind == "documents" and re.match(_VERSION, stream.head.removeprefix(BOM).lstrip()) is not None
 
 
 class Warc:
@@ -113,7 +112,7 @@ def records(file: Any) -> Iterator[WarcRecord]:
 def _next_version(file: Any, skipped: bytearray) -> bytes:
     """The line that begins the next record, or b"" at the end; lines before it are appended to ``skipped``."""
     while line := bytes(file.readline()):
-        if _VERSION.match(line.removeprefix(BOM) if not skipped else line):
+        if re.match(_VERSION, line.removeprefix(BOM) if not skipped else line):
             return line
         skipped += line
     return b""
@@ -138,12 +137,12 @@ def page_text(record: WarcRecord) -> bytes:
     """The text of a page as UTF-8; empty if it is not text."""
     header, body = b"", record.content
     if body.startswith(b"HTTP/"):
-        end = _END_OF_HEADER.search(body)
+        end = re.search(rb"\r?\n\r?\n", body)
         header, body = (body[: end.start()], body[end.end() :]) if end else (body, b"")
     media = _media_type(header) or record.fields.get(b"content-type", b"").lower()
     if media and not media.startswith((b"text/", b"application/http", b"application/xhtml", b"application/xml")):
         return b""
-    charset = _CHARSET.search(header) or _CHARSET.search(body[:2048])
+    charset = re.search(_CHARSET, header) or re.search(_CHARSET, body[:2048])
     body = _as_utf8(body, charset[1].decode("ascii", "replace") if charset else "").replace(b"\0", b" ")
     return body if media.startswith(b"text/plain") else html_text(body)
 

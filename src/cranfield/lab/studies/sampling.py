@@ -124,7 +124,7 @@ def without_negative_grades(judgments: Judgments) -> Judgments:
     """The judgments with grade 0 instead of negative grades."""
     labels = judgments.labels
     if labels is not None:
-        labels = replace(labels, grade=np.maximum(labels.grade, 0))
+        labels = labels._replace(grade=np.maximum(labels.grade, 0))
     return replace(judgments, grade=np.maximum(judgments.grade, 0), labels=labels)
 
 

@@ -283,8 +283,7 @@ class OverDistinctOrders(TieStrategy):
         return over_distinct_orders(scoring.estimate_uncut, batch, scoring.search(seed), k=k)
 
 
-@dataclass(frozen=True, eq=False)
-class Scoring:
+class Scoring(NamedTuple):
     """What strategies need to know about a measure with all its parameters.
 
     ``kernel``, ``arguments``: the function that scores rankings, and its parameters. ``views``: how lists are prepared;
