@@ -37,7 +37,6 @@ napoleon_google_docstring = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
 add_module_names = False
 python_maximum_signature_line_length = 80
 
