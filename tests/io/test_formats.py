@@ -333,3 +333,11 @@ def test_plain_lines_are_read_as_by_the_csv_module(table: list[list[str]], end: 
             expected = read()
     # Pieces may end elsewhere, so faults may come later among the rows.
     assert sorted(map(str, found)) == sorted(map(str, expected))
+
+
+@pytest.mark.parametrize("kind", ["run", "qrels"])
+@pytest.mark.parametrize("text", ['"a,b",1\n', '"\x1b[2J,x",inf', '"a;b";2\n"c;d";1\n'])
+def test_delimiters_in_quotes_are_no_columns(text: str, kind: str, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(InputError, match="no column names, and 2 columns where 3"):
+        (cf.read_run if kind == "run" else cf.read_qrels)(tmp_path / "x.csv")

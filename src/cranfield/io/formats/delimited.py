@@ -306,6 +306,14 @@ def read_headerless(kind: TableKind, stream: Stream, name: str, columns: Roles) 
     chosen = columns or (_run_columns.get() if kind == "run" else None)
     if chosen:
         roles = _chosen_roles(chosen, len(fields), kind, stream.source_name)
+    elif len(fields) not in WIDTHS[kind]:  # the delimiters that were counted are in quotes
+        expected = " or ".join(map(str, WIDTHS[kind]))
+        raise InputError(
+            [
+                f"{stream.source_name}: the file has no column names, and {len(fields)} columns where {expected} are needed"
+            ],
+            hint="give each column a name in the first line",
+        )
     elif kind == "qrels":
         roles = ["query", "document", "grade"]
     else:
