@@ -307,11 +307,9 @@ def read_headerless(kind: TableKind, stream: Stream, name: str, columns: Roles) 
     if chosen:
         roles = _chosen_roles(chosen, len(fields), kind, stream.source_name)
     elif len(fields) not in WIDTHS[kind]:  # the delimiters that were counted are in quotes
-        expected = " or ".join(map(str, WIDTHS[kind]))
+        width = f"{len(fields)} columns where {' or '.join(map(str, WIDTHS[kind]))} are needed"
         raise InputError(
-            [
-                f"{stream.source_name}: the file has no column names, and {len(fields)} columns where {expected} are needed"
-            ],
+            [f"{stream.source_name}: the file has no column names, and {width}"],
             hint="give each column a name in the first line",
         )
     elif kind == "qrels":
