@@ -459,7 +459,7 @@ def histories(data: bytes) -> None:
             return
         shown = [write(found.pages(), shape) for shape in ("table", "markdown", "csv")]
         json.dumps(found.to_dict(), allow_nan=False)
-        path.write_bytes(b"\n".join(reversed(data.split(b"\n"))))
+        path.write_bytes(b"\n".join(reversed(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"))))
         again = history.History.read(str(path))
         times = [str(entry["provenance"].get("time", "")) for entry in found.entries]
         if len(set(times)) == len(times) and b"\r" not in data:
