@@ -318,8 +318,8 @@ def test_the_grid_and_the_commands_complete(quick: tuple[dict[str, Any], str]) -
     assert {cell["measures"] for cell in cells} == {3, 6}
     assert all(min(cell["ours"], cell["means"], cell["pytrec_eval"], cell["ratio"]) > 0 for cell in cells)
     assert "Left out: cells with more judged documents than documents" in printed
-    contestants = {row["contestant"] for row in results["rows"]}
-    assert contestants >= {
+    contestants = {row["contestant"] for row in results["rows"] if not row["work"].startswith(("S:", "corpus:"))}
+    assert contestants == {
         "cranfield, judgments ready",
         "cranfield, judgments read too",
         "cranfield eval",
@@ -409,7 +409,7 @@ def test_texts_are_the_same_everywhere(load: Any) -> None:
 
 def test_both_ways_count_the_same_words(quick: tuple[dict[str, Any], str]) -> None:
     results, _ = quick
-    assert [row["contestant"] for row in results["rows"]][-3:] == [
+    assert [row["contestant"] for row in results["rows"] if row["work"].startswith("corpus:")] == [
         "cranfield",
         "cranfield, one thread",
         "json, re and Counter",

@@ -87,7 +87,7 @@ def test_without_a_spread_nothing_is_decided(test: Any) -> None:
 @pytest.mark.parametrize("design", [False, True])
 def test_the_interval_of_the_bootstrap_belongs_to_its_test(n: int, design: bool) -> None:
     how: dict[str, Any] = {"cluster": "topic"} if design else {}
-    for seed in range(8):
+    for seed in range(20):
         gaps = np.random.default_rng(seed).normal(0.5, 1, n)
         topics = {f"q{q}": {"topic": str(q if q < n - 2 else n - 2)} for q in range(n)}
         values = {"old": {"m": dict.fromkeys(topics, 0.0)}, "new": {"m": dict(zip(topics, gaps.tolist(), strict=True))}}

@@ -55,7 +55,7 @@ def check(name: str, ranking: list, missed: list, grades: list) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if "horizon" not in n])
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.lists(st.lists(st.sampled_from(binary), min_size=1, max_size=3), max_size=3),
     st.lists(st.sampled_from([0, 1]), max_size=3),
@@ -68,7 +68,7 @@ def test_relevant_or_not(name: str, ranking: list, missed: list) -> None:
 @pytest.mark.parametrize(
     "name", ["P@2", "RR", "DCG", "RBP(p=0.5)", "ERR", "AP", "nDCG@3", "Q", "R@2", "HIT@2", "rpref_N", "Rprec(rel=2)"]
 )
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.lists(st.lists(st.sampled_from(graded), min_size=1, max_size=2), max_size=3),
     st.lists(st.sampled_from([0, 1, 3]), max_size=2),

@@ -174,13 +174,8 @@ def test_the_interval_of_a_randomisation_test_has_what_it_does_not_reject(seed: 
             assert (found.low <= shift <= found.high) == (p >= 0.25)
 
 
-CORRECTED = [
-    *product(("t", "randomisation", "bootstrap", "wilcoxon", "sign"), ("holm", "bonferroni", "none", "bh")),
-    *(("tukey", "holm"), ("randomised-tukey", "holm")),  # they correct themselves
-]
-
-
-@pytest.mark.parametrize(("test", "correction"), CORRECTED)
+@pytest.mark.parametrize("test", ["t", "randomisation", "bootstrap", "wilcoxon", "sign", "tukey", "randomised-tukey"])
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "none", "bh"])
 @pytest.mark.parametrize("alpha", [0.05, 0.01, 0.2])
 def test_an_interval_excludes_0_where_the_difference_is_significant(test: Any, correction: Any, alpha: float) -> None:
     rng = np.random.default_rng(5)

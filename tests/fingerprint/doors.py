@@ -202,11 +202,12 @@ def _call(function: Any, qrels: Any, *arguments: Any, **options: Any) -> Any:
 
 
 def file(case: Case, measures: Sequence[str], ties: str, settings: Settings) -> dict[str, Values]:
-    """Files of TREC text; without notes, which take longer than the values and are those of `brackets`, too."""
+    """Files of TREC text."""
     qrels, run, options = _files(case)
     with refusing():
-        evaluation = _call(cf.Evaluator, qrels, measures, ties=ties, **options, **settings).evaluation(run)
-    return _of_scores(measures, evaluation.table(evaluation.columns).to_dict())
+        return _of_scores(
+            measures, _call(cf.evaluate, qrels, run, measures, ties=ties, **options, **settings).to_dict()
+        )
 
 
 def brackets(case: Case, measures: Sequence[str], ties: str, settings: Settings) -> dict[str, Values]:

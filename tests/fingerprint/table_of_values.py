@@ -170,7 +170,7 @@ def door_parts(door: str) -> list[tuple[Part, list[str]]]:
     if door == "spark":  # a job takes seconds
         some = [name for name in SOME if name != "Hole@2"]
         return [
-            (Part("graded", {}, ("trec", "expected", "input", "rank")), some),  # tests/spark has the others
+            (Part("graded", {}), some),
             (Part("graded", {}, ("trec",)), ["Hole@2"]),
             *((Part("graded", options, ("trec",), few=True), some) for options in OPTIONS[1:5]),
             (Part("subtopics", {}, FEW_TIES), some),

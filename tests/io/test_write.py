@@ -33,7 +33,7 @@ EXTENSIONS = [
     "parquet",
     "parquet.gz",
 ]
-REPEATED = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+REPEATED = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 # Any bytes make an id, also those that are no UTF-8.
 anything = st.binary(max_size=6).map(lambda b: b.decode("utf-8", "surrogateescape")) | st.text(

@@ -63,7 +63,7 @@ def collections(draw: Any) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
     return runs, judged, {q: {d: rows[d] for d in sorted(keep[q])} for q, rows in judged.items() if keep[q]}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(collections(), st.booleans(), st.integers(0, 10_000))
 def test_scores_are_those_of_the_judgments_left(
     sample: tuple[list[Any], dict[str, Any], dict[str, Any]], subtopics: bool, seed: int
@@ -163,7 +163,7 @@ READ = [
 ]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(collections(), st.integers(0, 10_000))
 def test_what_is_read_is_compared_with_the_judgments_left(
     sample: tuple[list[Any], dict[str, Any], dict[str, Any]], seed: int

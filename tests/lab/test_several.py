@@ -66,12 +66,10 @@ def test_each_collection_as_alone_and_their_mean(study: str, years: list[Path], 
         zip(("year1", "year2"), alone, strict=True)
     )
     table = call("study", study, *args)
-    figures = ("--figures", tmp_path / "figures") if study == "reuse" else ()  # each study draws its own elsewhere
-    shown = call("study", "show", tmp_path / "study.json", *figures)
+    shown = call("study", "show", tmp_path / "study.json", "--figures", tmp_path / "figures")
     assert shown.stdout == table.stdout and "nan" not in table.stdout
     assert "year2: " in table.stdout and "ean over 2 collections" in " ".join(table.stdout.split())
-    if figures:
-        assert {path.name for path in (tmp_path / "figures").iterdir()} == {"year1", "year2"}
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"year1", "year2"}
 
 
 def test_studies_of_several_collections_are_those_with_tables_of_a_mean() -> None:

@@ -112,7 +112,7 @@ def test_ties_by_enumeration(seed: int) -> None:
     check_orders(expected, run, qrels, nil)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize(
     "views", [{"depth": 1}, {"depth": 2}, {"condensed": True}, {"condensed": True, "depth": 2}], ids=str
 )

@@ -94,7 +94,7 @@ VARIANTS = ["alpha_DCG@3", "alpha_DCG(alpha=1)@4", "alpha_DCG(alpha=0)", "alpha_
 @pytest.mark.parametrize("name", VARIANTS)
 def test_expected_is_the_mean_over_orders(name: str, weighed: bool) -> None:
     rng = random.Random(name)
-    for _ in range(6):
+    for _ in range(12):
         documents = [f"d{i}" for i in range(rng.randint(1, 6))]
         qrels = {d: {s: rng.choice([0, 0, 1, 2]) for s in "xyz"} for d in [*documents, "missed"] if rng.random() < 0.8}
         qrels["always"] = {"x": 2, "y": 0, "z": 0}

@@ -212,7 +212,7 @@ def test_join_text(seed: int) -> None:
         same(result, _plain.join_text(lambda: io.BytesIO(data), plain, *settings))  # noqa: B023
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.sampled_from([*b"ab 1.\n\t\r#-e", 0, 255]), max_size=120).map(bytes),
     st.sampled_from([1, 8, 64]),
@@ -504,7 +504,7 @@ def test_any_block_size_is_safe(size: int) -> None:
     subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=300)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(
     text=st.text(st.sampled_from('ab1.-e,,"\n\n\r\0 ü'), min_size=1, max_size=24),
     end=st.sampled_from(["\n", "\r\n"]),

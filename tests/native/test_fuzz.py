@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SECONDS = os.environ.get("CRANFIELD_FUZZ_SECONDS", "1")
+SECONDS = os.environ.get("CRANFIELD_FUZZ_SECONDS", "4")
 COMPILER = os.environ.get("CXX") or next(filter(shutil.which, ("g++", "clang++", "c++")), None)
 
 

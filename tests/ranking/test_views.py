@@ -87,15 +87,16 @@ def test_terminal(name: str, cut: bool, condensed: bool, ranking: list, missed: 
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("condensed", [False, True])
 @settings(max_examples=12, deadline=None)
-@given(st.booleans(), untied, missed, st.integers(1, 6))
+@given(untied, missed, st.integers(1, 6))
 def test_depth(name: str, condensed: bool, ranking: list, missed: list, depth: int) -> None:
     views = {"depth": depth, "condensed": condensed, "terminal": False}
     missed = [*missed, TOP]  # the collection's top grade stays what it is when documents are cut off
     assert same(cf.parse(written(name, **views))(ranking, missed), by_hand(name, ranking, missed, **views))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(rankings, missed, st.integers(1, 6))
 def test_condensing_and_cutting_twice_is_once(ranking: list, missed: list, depth: int) -> None:
     batch = from_ranking([tuple(group) for group in ranking], missed).batch(Gains(), None)
@@ -113,7 +114,7 @@ def test_the_order_of_views_is_part_of_the_score() -> None:
 
 
 @pytest.mark.parametrize("name", ["RR", "RBP(p=0.5)", "nDCG", "AP"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([0, 1]), max_size=7), st.lists(st.just(1), max_size=3))
 def test_padding_with_a_bad_document_never_helps(name: str, ranking: list, missed: list) -> None:
     measure = cf.parse(f"{name}[terminal]")

@@ -225,7 +225,7 @@ def test_nothing_to_evaluate(spark: SparkSession) -> None:
 
 def test_every_measure_and_view_of_a_track(spark: SparkSession, tmp_path: Path) -> None:
     """Runs with ties and with lists that end early, to the last bit; and some of them in every other view."""
-    made = cf.simulate(queries=8, systems=6, documents=1000, depth=100, ties=0.5, truncate=0.4, seed=1)
+    made = cf.simulate(queries=12, systems=9, documents=1000, depth=100, ties=0.5, truncate=0.4, seed=1)
     paths, tables = [], []
     for run in made.runs:
         paths.append(str(tmp_path / f"{run.name}.run"))
@@ -244,7 +244,7 @@ def test_every_measure_and_view_of_a_track(spark: SparkSession, tmp_path: Path) 
     qrels = spark.createDataFrame(
         pa.table({"query": of_query, "document": list(judged.documents), "grade": judged.grade})
     )
-    runs = spark.createDataFrame(pa.concat_tables(tables)).repartition(4).persist()
+    runs = spark.createDataFrame(pa.concat_tables(tables)).repartition(8).persist()
     others = ("subtopics", "content", "preferences", "sampled", "collection", "documents", "spans")
     plain = [d for d in cf.measures.CATALOGUE.values() if not any(getattr(d, kind) for kind in others)]
     cut = {"required": "@10", "recall": "@0.2"}

@@ -162,7 +162,7 @@ def test_effect_intervals_cover_the_true_effect():
     assert abs(covered - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 2000)
 
 
-@settings(max_examples=15)
+@settings(max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 def test_corrections_are_those_of_statsmodels(p):
     multitest = pytest.importorskip("statsmodels.stats.multitest")

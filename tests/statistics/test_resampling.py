@@ -310,11 +310,11 @@ def test_the_memory_of_a_comparison_does_not_grow_with_its_resamples() -> None:
     script = """
 import resource, numpy as np
 from cranfield.statistics.resampling import bootstrap_p_values, randomisation_p_values
-x = np.random.default_rng(0).random((2, 10_000))
+x = np.random.default_rng(0).random((2, 20_000))
 randomisation_p_values(x, samples=100), bootstrap_p_values(x, samples=100)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 randomisation_p_values(x, samples=2_000), bootstrap_p_values(x, samples=500)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 75_000  # KB; all signs as floats are 160 MB
+    assert int(done.stdout) < 150_000  # KB; all signs as floats are 320 MB

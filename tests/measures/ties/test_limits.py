@@ -113,7 +113,7 @@ def has_view(name: str, view: str) -> bool:
 
 @pytest.mark.parametrize("name", EVERY_NAME)
 def test_expected_best_and_worst_are_those_of_all_orders(name: str) -> None:
-    enumerated = Enumerated(name, 25)
+    enumerated = Enumerated(name, 40)
     if name not in GAINING:  # the others have no bounds
         low, high = parse(name).definition.bounds
         values = parse(name).values(enumerated.untied).value
