@@ -391,7 +391,10 @@ class Run:
         return _FILES["to_pandas"](self)
 
     def save(self, path: Any) -> None:
-        """Write the run to a file; the ending of its name decides the format, such as .run, .csv or .parquet."""
+        """Write the run to a file; the ending of its name decides the format, such as .run, .csv or .parquet.
+
+        Only .json holds rankings without documents. Files of rows do not have these queries, which counts as no answer.
+        """
         _FILES["write_run"](self, path)
 
 

@@ -206,3 +206,16 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
         io.write_run(run, one)
         io.write_run(run, other)
         assert one.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.parametrize("rankings", [{"q2": {}, "q1": {"d": 1.0}}, {"q2": {}}])
+def test_json_keeps_queries_without_documents(rankings: dict[str, dict[str, float]], tmp_path: Path) -> None:
+    run, qrels = tmp_path / "run.json", tmp_path / "qrels.json"
+    io.write_run(io.read_run(rankings), run)
+    assert [*io.read_run(run)] == [*rankings]
+    judged = {**rankings, "q3": {"d": 2}}
+    io.write_qrels(io.read_qrels(judged), qrels)
+    assert [*io.read_qrels(qrels).queries] == [*judged]
+    subtopics = {"q1": {"d": {"1": 1}}, "q2": {}}
+    io.write_qrels(io.read_qrels(subtopics), qrels)
+    assert [*io.read_qrels(qrels).queries] == [*subtopics]

@@ -39,7 +39,7 @@ def write_run(run: Run | Table, path: str | os.PathLike[str], *, tag: str | None
         return ((query, "Q0", document, rank, repr(score), label) for query, document, rank, score in rows())
 
     def nested() -> dict[str, Any]:
-        return _nest((query, document, score) for query, document, _, score in rows())
+        return _nest(run if isinstance(run, Run) else (), ((query, d, score) for query, d, _, score in rows()))
 
     columns = {"query_id": table.query, "doc_id": table.document, "rank": np.array(ranks), "score": table.score}
     _write(WritableTable(os.fspath(path), "run", columns, rows, trec_rows, nested))
@@ -94,8 +94,9 @@ def qrels_table(judgments: Judgments, path: str) -> WritableTable:
         if judgments.sample is not None:
             raise _unwritable_sample(path, "JSON has no place for strata and probabilities", ".csv")
         if labels is None:
-            return _nest((query, document, grade) for query, _, document, grade in rows())
-        return _nest((query, document, subtopic, grade) for query, subtopic, document, grade in rows())
+            return _nest(judgments.queries, ((query, document, grade) for query, _, document, grade in rows()))
+        keyed = ((query, document, subtopic, grade) for query, subtopic, document, grade in rows())
+        return _nest(judgments.queries, keyed)
 
     trec_rows = rows if judgments.sample is None else lambda: _trec_sample(judgments, columns, path)
     return WritableTable(path, "qrels", columns, rows, trec_rows, nested)
@@ -154,9 +155,9 @@ def _ranks(table: Table) -> list[float | int]:
     return ranks
 
 
-def _nest(rows: Iterable[Row]) -> dict[str, Any]:
-    """``{a: {b: value}}``, or deeper, from rows of keys that end with a value."""
-    root: dict[str, Any] = {}
+def _nest(queries: Iterable[str], rows: Iterable[Row]) -> dict[str, Any]:
+    """``{query: {b: value}}``, or deeper, from rows of keys that end with a value; rows have no empty queries."""
+    root: dict[str, Any] = {query: {} for query in queries}
     for *keys, last, value in rows:
         inner = root
         for key in keys:
